@@ -1,0 +1,73 @@
+// The recorder: where scopes go. One per process; off until Start().
+//
+//   auto recorder = inferprobe::Recorder::Start({.file = "run.ring"});
+//   if (!recorder) { /* recorder.error().message says why */ }
+//   ... INFERPROBE_SCOPE("work") ...
+//   auto events = recorder->Drain();       // between runs, never during one
+//
+// Memory is allocated, and its pages touched, at Start and when a thread first records; after that
+// recording neither allocates nor locks. A full ring drops the newest events and counts them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inferprobe/clock.h"
+#include "inferprobe/result.h"
+
+namespace inferprobe {
+
+struct RecorderOptions {
+  // "": private memory. Otherwise a file that is mapped: it survives kill -9 of the process, and
+  // `inferprobe show` reads it. An existing file is refused.
+  std::string file;
+  int shared_fd = -1;             // or: a memfd that a parent process made (overrides `file`)
+  uint32_t events_per_thread = 65536;  // rounded up to a power of two; 32 bytes each
+  uint32_t max_threads = 64;
+  uint32_t name_bytes = 1 << 20;  // for the names of scopes
+  std::string run_id;             // "": a random one
+  std::string process_name;       // "": the program's
+};
+
+// One finished scope, as Drain() gives it. Times are CLOCK_MONOTONIC ns.
+struct RecordedScope {
+  std::string_view name;  // valid as long as the recorder
+  int64_t start_ns = 0;
+  int64_t dur_ns = 0;
+  int64_t tid = 0;
+  uint32_t id = 0;      // unique within the thread
+  uint32_t parent = 0;  // id of the enclosing scope of the same thread, 0: none
+};
+
+struct DrainedScopes {
+  std::vector<RecordedScope> scopes;  // by thread, in order of their end
+  uint64_t dropped = 0;               // events lost since the last drain, full rings
+  uint64_t no_ring = 0;               // events of threads beyond max_threads, since Start
+};
+
+class INFERPROBE_API Recorder {
+ public:
+  // Fails with kAlreadyExists while another recorder is running in this process.
+  static Result<Recorder> Start(const RecorderOptions& options = {});
+  Recorder(Recorder&&) noexcept;
+  Recorder& operator=(Recorder&&) noexcept;
+  ~Recorder();  // stops
+
+  // Stops recording and gives the memory back. Threads inside a scope finish it into nothing.
+  void Stop();
+  // Takes what finished since the last call out of all rings.
+  DrainedScopes Drain();
+
+  [[nodiscard]] const void* memory() const;
+  [[nodiscard]] size_t memory_bytes() const;
+
+ private:
+  struct Impl;
+  explicit Recorder(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inferprobe

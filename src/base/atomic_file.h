@@ -1,0 +1,60 @@
+// A file that appears under its name only when it is complete. Until then it is `<name>.partial`,
+// which stays behind when the process is killed, and is removed when writing fails.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "inferprobe/result.h"
+
+namespace inferprobe::base {
+
+enum class Overwrite : uint8_t { kRefuse, kForce };
+
+// Refuses a path that exists (unless forced), that is a directory, or whose folder is missing or
+// not writable; for use before long work. Devices such as /dev/full pass.
+Result<void> CheckWritable(const std::string& path, Overwrite overwrite);
+
+class AtomicFile {
+ public:
+  static Result<AtomicFile> Create(const std::string& path, Overwrite overwrite);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) noexcept;
+  ~AtomicFile();  // not committed: removes the partial file
+
+  // After an error every later call returns it again.
+  Result<void> Write(std::string_view bytes);
+  // Hands what was written to the kernel, so that it survives a kill of this process.
+  Result<void> Flush();
+  // fsync, then rename to the final name; with kRefuse a file that came to be there meanwhile is
+  // not replaced.
+  Result<void> Commit();
+  // Closes and leaves the partial file where it is, for whoever salvages it.
+  void Abandon();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& partial_path() const { return partial_; }
+  [[nodiscard]] uint64_t bytes_written() const { return written_; }
+
+ private:
+  AtomicFile() = default;
+  Result<void> Fail(const char* doing, int error);
+  void Discard();
+
+  std::string path_;
+  std::string partial_;
+  std::string buffer_;
+  Error error_;
+  uint64_t written_ = 0;
+  int fd_ = -1;
+  bool failed_ = false;
+  bool direct_ = false;  // a device: written in place, not renamed
+  Overwrite overwrite_ = Overwrite::kRefuse;
+};
+
+// Create, Write, Commit.
+Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes,
+                                 Overwrite overwrite);
+
+}  // namespace inferprobe::base

@@ -1,0 +1,45 @@
+// Reading files, with errors that name the file and say what to do.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inferprobe/result.h"
+
+namespace inferprobe::base {
+
+// The whole file, at most `limit` bytes (larger: kMalformed).
+Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{1} << 32);
+
+// A read-only mapping of a whole file; empty files map to an empty view.
+class MappedFile {
+ public:
+  static Result<MappedFile> Open(const std::string& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+  [[nodiscard]] std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile() = default;
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+bool FileExists(const std::string& path);
+// Folder of the running program ("/usr/bin"), and the program's own path.
+std::string ExecutablePath();
+std::string DirectoryOf(const std::string& path);
+// Names in a folder, sorted; empty if it cannot be read.
+std::vector<std::string> ListDirectory(const std::string& path);
+
+// "text of errno" in the words of the C library.
+std::string SystemErrorText(int error);
+
+// SHA-256 as 64 hex digits.
+std::string Sha256Hex(std::string_view bytes);
+// 32 random hex digits.
+std::string RandomHex128();
+
+}  // namespace inferprobe::base

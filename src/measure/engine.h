@@ -1,0 +1,78 @@
+// The border between inferprobe and whatever runs a model. An engine is a plugin,
+// `libinferprobe_engine_<name>.so`, found at run time: describe, load, run, observe.
+//
+// The rule that people break: Run() is measured from outside. Nothing in it may allocate, log or
+// take a lock on inferprobe's behalf; what an observed run records goes through record/ only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inferprobe/result.h"
+#include "inferprobe/tensor.h"
+#include "profile/facts.h"
+
+namespace inferprobe::measure {
+
+struct LoadOptions {
+  std::string path;
+  std::string method = "forward";
+  std::vector<std::string> data_files;
+  int threads = 0;       // 0: the engine's default
+  bool observed = true;  // also prepare the profiled instance
+};
+
+struct BundledCase {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> expected;  // empty: none given
+};
+
+// One loaded model in this process. Not thread-safe.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  [[nodiscard]] virtual const profile::ModelFacts& model() const = 0;
+  [[nodiscard]] virtual const profile::EngineFacts& engine() const = 0;
+  [[nodiscard]] virtual profile::MemoryFacts memory() const = 0;
+  [[nodiscard]] virtual std::vector<TensorSpec> inputs() const = 0;
+  [[nodiscard]] virtual std::vector<BundledCase> bundled_cases() const { return {}; }
+
+  // Inputs for the runs that follow; copied. Count, types and shapes have been checked by the
+  // caller against inputs(); the engine refuses what it cannot take (a dynamic shape out of bounds).
+  virtual Result<void> SetInputs(std::vector<Tensor> inputs) = 0;
+
+  // One inference. `observed` runs record their inside; precondition: LoadOptions::observed.
+  virtual Result<void> Run(bool observed) = 0;
+
+  // Copies of the outputs of the last Run(observed).
+  virtual Result<std::vector<Tensor>> Outputs(bool observed) = 0;
+};
+
+struct EngineDescription {
+  std::string name;     // "executorch"
+  std::string title;    // "ExecuTorch"
+  std::string version;  // of the runtime in use
+  std::vector<std::string> suffixes;  // ".pte", ".bpte"
+  std::vector<std::string> backends;  // what can run inside
+  std::vector<std::string> notes;
+};
+
+class EnginePlugin {
+ public:
+  virtual ~EnginePlugin() = default;
+  virtual EngineDescription Describe() = 0;
+  virtual Result<std::unique_ptr<Engine>> Load(const LoadOptions& options) = 0;
+};
+
+// The one symbol that a plugin exports. `abi` must equal kEngineAbi: plugin and command come from
+// one build.
+constexpr uint32_t kEngineAbi = 1;
+constexpr const char* kEngineEntrySymbol = "inferprobe_engine_entry";
+struct EngineEntry {
+  uint32_t abi;
+  EnginePlugin* (*create)();
+};
+
+}  // namespace inferprobe::measure

@@ -1,0 +1,72 @@
+// The table of named statistics of loss and repair: every way in which data is dropped, bent or
+// repaired on its way has one row here, is counted under that name, and is shown. Nothing is fixed
+// in silence.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace inferprobe::profile {
+
+enum class Severity : uint8_t { kInfo, kRepair, kDataLoss };
+const char* SeverityName(Severity severity);  // "data_loss"
+
+enum class Blame : uint8_t { kInferprobe, kEngine, kInput, kMachine };
+const char* BlameName(Blame blame);
+
+// One line a statistic: enumerator, name, severity, who is to blame, what to do.
+#define INFERPROBE_LOSS_TABLE(X)                                                                   \
+  X(kRingDropped, "ring_dropped", kDataLoss, kInferprobe,                                          \
+    "a run recorded more events than its ring holds: raise --ring-events")                         \
+  X(kNoRing, "no_ring", kDataLoss, kInferprobe,                                                    \
+    "more threads recorded than there are rings: events of the surplus threads are missing")       \
+  X(kNameTableFull, "name_table_full", kDataLoss, kInferprobe,                                     \
+    "too many distinct names: later ones are shown as \"(name lost)\"")                            \
+  X(kInvalidUtf8, "invalid_utf8", kRepair, kEngine,                                                \
+    "a name was not UTF-8: its bad bytes are shown as \\xNN")                                      \
+  X(kUnbalancedEnd, "unbalanced_end", kRepair, kEngine,                                            \
+    "an event ended that was not begun, or the reverse: it is left out")                           \
+  X(kEndBeforeStart, "end_before_start", kDataLoss, kEngine,                                       \
+    "an event ended before it started: it is left out of every total")                             \
+  X(kZeroTimes, "zero_times", kDataLoss, kEngine,                                                  \
+    "an event has neither start nor end: it is left out of every total")                           \
+  X(kOverlapMoved, "overlap_moved", kRepair, kEngine,                                              \
+    "slices of one track overlapped without nesting: the later one is on a track beside it")       \
+  X(kEngineOpsOutsideCall, "engine_ops_outside_call", kRepair, kEngine,                            \
+    "an engine reported operators outside any delegate call")                                      \
+  X(kEngineOpsCoverage, "engine_ops_coverage", kInfo, kEngine,                                     \
+    "an engine's own times cover less than 90 % or more than 105 % of the host call")              \
+  X(kMetadataCut, "metadata_cut", kDataLoss, kInferprobe,                                          \
+    "a delegate's metadata was larger than can be recorded: it was cut")                           \
+  X(kWorkerDied, "worker_died", kDataLoss, kEngine,                                                \
+    "a worker process died: only what it had published is here")
+
+enum class Loss : uint8_t {
+#define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,
+  INFERPROBE_LOSS_TABLE(INFERPROBE_LOSS_ENUM)
+#undef INFERPROBE_LOSS_ENUM
+      kCount
+};
+
+struct LossInfo {
+  std::string_view name;
+  Severity severity;
+  Blame blame;
+  std::string_view advice;
+};
+const LossInfo& InfoOf(Loss loss);
+
+// Counts by statistic.
+class LossCounts {
+ public:
+  void Add(Loss loss, uint64_t n = 1) { counts_[static_cast<size_t>(loss)] += n; }
+  [[nodiscard]] uint64_t Get(Loss loss) const { return counts_[static_cast<size_t>(loss)]; }
+  [[nodiscard]] bool AnyDataLoss() const;
+  void Merge(const LossCounts& other);
+
+ private:
+  std::array<uint64_t, static_cast<size_t>(Loss::kCount)> counts_{};
+};
+
+}  // namespace inferprobe::profile

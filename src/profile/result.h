@@ -1,0 +1,172 @@
+// What one `perf` measured, after analysis: the content of the result JSON and of the tables.
+// Plain data; analyze/ fills it, report/ and formats/result_json print it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/facts.h"
+#include "profile/loss.h"
+#include "profile/metric.h"
+#include "profile/model.h"
+
+namespace inferprobe::profile {
+
+// An interval at 95 %. `open_above`: the sample is too small for an upper bound.
+struct Interval {
+  double low = 0;
+  double high = 0;
+  bool open_above = false;
+};
+
+struct Percentile {
+  double p = 0;  // 0.5, 0.9, ...
+  Metric<double> value;
+  Metric<Interval> interval;
+};
+
+// Host wall, profiling off, in ms. Over all processes.
+struct Latency {
+  uint64_t count = 0;
+  Metric<double> avg, std, min, max;
+  Metric<Interval> avg_interval;          // over process means where there are several
+  std::vector<Percentile> percentiles;    // p50, p90, p95, p99, p999
+  std::vector<std::vector<double>> samples_ms;  // one list per process, in run order
+  Metric<double> rate_single_stream_per_s;
+};
+
+struct WarmUp {
+  uint64_t requested = 0;       // --warmup
+  uint64_t excluded = 0;        // in all, per process at most
+  std::string rule;             // "count" or "change point"
+  bool steady = true;           // false: still drifting at the end
+  std::vector<std::vector<double>> samples_ms;  // per process
+};
+
+// Profiling on against off, interleaved; ratios of medians of pairs.
+struct Perturbation {
+  Metric<double> profiled_p50_ms;
+  Metric<double> unprofiled_p50_ms;
+  Metric<double> ratio;             // on / off
+  Metric<Interval> interval;
+  Metric<double> null_ratio;        // off / off
+  Metric<Interval> null_interval;
+  uint64_t pairs = 0;
+};
+
+enum class RowType : uint8_t {
+  kMethod,
+  kSetInputs,
+  kOperatorCall,
+  kKernel,
+  kDelegateCall,
+  kDelegateOp,  // engine-reported: never added to host-wall rows
+  kScope,
+  kOther,
+  kBetween,       // inside the method, in no instruction
+  kUnattributed,  // in the run, in nothing else
+};
+const char* RowTypeName(RowType type);
+
+// One row of "where the time goes", in program order; children follow their parent.
+struct OpRow {
+  uint32_t id = 0;
+  uint32_t parent = kNone;  // id of the parent row
+  uint32_t depth = 0;
+  RowType type = RowType::kOther;
+  Kind kind = Kind::kHostWall;
+  std::string name;
+  Metric<int64_t> instruction;
+  double calls_per_run = 0;
+  uint64_t calls = 0;
+  int64_t total_ns = 0;       // over all profiled runs
+  double mean_ns = 0;         // per run
+  Metric<double> p50_ns;      // of per-run totals
+  double share = 0;           // of the run; for engine-reported rows: of the call
+  double probe_cost_ns = 0;   // per run; derived: events x calibrated cost
+  Metric<uint32_t> delegate;  // index into ModelFacts::delegates
+  Metric<std::string> module_path;
+};
+
+struct DelegateResult {
+  uint32_t id = 0;
+  std::string backend;
+  std::string engine_id;
+  double calls_per_run = 0;
+  double host_ns = 0;              // mean per run
+  Metric<double> layer_coverage;   // sum of its own operators / host call
+  std::vector<OpRow> layers;       // engine-reported, in the engine's order
+};
+
+// Why the machine was not quiet. `runs` are indices into the latency samples of `process`.
+struct Disturbance {
+  std::string kind;   // "run_queue_delay", "major_faults", "steal", "throttled", ...
+  std::string text;   // for people, with advice
+  uint16_t process = 0;
+  std::vector<uint32_t> runs;
+  Metric<int64_t> ns;      // where it is a time
+  Metric<double> value;    // where it is something else
+  std::string unit;
+  bool warning = false;
+};
+
+struct OutputCheck {
+  enum class Verdict : uint8_t { kUnchecked, kMatch, kMismatch };
+  Verdict verdict = Verdict::kUnchecked;  // against a bundled program's expected outputs
+  Metric<double> max_abs_error;
+  std::string text;
+  Metric<bool> profiled_equal;    // outputs with profiling on equal those without, bit for bit
+  Metric<bool> repeatable;        // two plain runs gave equal bits
+  std::vector<std::string> sha256;  // of each output, as hex
+};
+
+struct ProcessResult {
+  uint16_t index = 0;
+  int64_t pid = 0;
+  Metric<double> load_ms;
+  Metric<double> first_run_ms;
+  uint64_t latency_runs = 0;
+  uint64_t profiled_runs = 0;
+  std::string failure;  // "" or what killed it
+};
+
+struct Settings {
+  Metric<int64_t> iterations;  // as fixed by --iterations
+  Metric<double> duration_s;
+  uint64_t warmup = 0;
+  uint64_t processes = 1;
+  Metric<int64_t> threads;
+  uint64_t seed = 0;
+  std::string level;
+  std::string method;
+};
+
+struct PerfResult {
+  std::string tool_version;
+  std::string run_id;
+  std::string started_at;  // RFC 3339, UTC
+  ModelFacts model;
+  EngineFacts engine;
+  EnvironmentFacts environment;
+  ClockFacts clock;
+  Settings settings;
+  WarmUp warmup;
+  Latency latency;
+  Metric<double> load_ms;       // median over processes
+  Metric<double> first_run_ms;
+  Perturbation perturbation;
+  std::vector<Disturbance> disturbances;
+  MemoryFacts memory;
+  std::vector<OpRow> ops;
+  Metric<double> unattributed_ns;
+  std::vector<DelegateResult> delegates;
+  uint64_t profiled_runs = 0;
+  double profiled_mean_ns = 0;
+  OutputCheck outputs;
+  std::vector<ProcessResult> processes;
+  LossCounts losses;
+};
+
+}  // namespace inferprobe::profile

@@ -1,0 +1,97 @@
+// The recorder's memory: one block that may be private, shared with a parent process (memfd) or a
+// mapped file. Everything a reader needs is in the block, so it can be read while the writer lives,
+// after it was killed, and on another machine of the same byte order.
+//
+//   Header | RingHeader[ring_count] | names | Cell[ring_capacity] x ring_count
+//
+// The rule that people break: a cell is valid only below its ring's published `head`. A writer
+// fills the cell first, then stores head with release; a reader loads head with acquire. A killed
+// writer loses nothing below head.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace inferprobe::record {
+
+// What a cell holds, in the top 8 bits of Cell::info.
+enum class CellType : uint8_t {
+  kInvalid = 0,
+  kScope,          // start, end in ticks; a scope of the user's or inferprobe's own
+  kRun,            // start, end in ticks; info24 = profile::RunMode
+  kSetInputs,
+  kMethod,
+  kOperatorCall,   // info24 = instruction (kNoInstruction: none)
+  kKernel,
+  kDelegateCall,
+  kDelegateOp,     // start, end in CLOCK_MONOTONIC ns as the engine said; info24: see kExtension
+  kLoad,
+  kOther,
+  kCounter,        // start = ticks, end = bits of a double
+  kRunFacts,       // of the kRun cell just before: start = run-queue delay ns,
+                   // end = involuntary << 32 | voluntary switches, id = minor faults,
+                   // parent = major faults
+  kLoss,           // start = count, info24 = profile::Loss
+  kExtension,      // of the cell just before: start = low 32 bits delegate_debug_id, high 32 chain,
+                   // name = delegate debug name, id = instruction,
+                   // parent = bytes of metadata that follow in kBytes cells
+  kBytes,          // 28 bytes of metadata in start, end, name, id, parent (in this order)
+};
+constexpr uint32_t kInfoMask = 0x00FFFFFF;
+constexpr uint32_t kNoInstruction = kInfoMask;
+constexpr uint32_t PackInfo(CellType type, uint32_t value) {
+  return static_cast<uint32_t>(type) << 24 | (value & kInfoMask);
+}
+
+struct Cell {
+  uint64_t start;
+  uint64_t end;
+  uint32_t name;    // id in the name table; 0 is ""
+  uint32_t id;      // unique in its ring, from 1; a slice's own
+  uint32_t parent;  // id of the enclosing slice of the same ring; 0: none
+  uint32_t info;    // CellType and 24 bits
+};
+static_assert(sizeof(Cell) == 32);
+
+struct alignas(64) RingHeader {
+  alignas(64) std::atomic<uint64_t> head{0};  // cells published; writer only
+  std::atomic<uint64_t> dropped{0};           // writer only
+  alignas(64) std::atomic<uint64_t> tail{0};  // cells consumed; reader only
+  alignas(64) std::atomic<uint32_t> state{0};  // RingState
+  uint32_t reserved = 0;
+  int64_t tid = 0;
+  char thread_name[32] = {};
+};
+enum class RingState : uint32_t { kFree = 0, kActive = 1, kEnded = 2 };
+
+constexpr uint64_t kMagic = 0x31474E4952505049;  // "IPPRING1", little endian
+constexpr uint32_t kLayoutVersion = 1;
+
+struct alignas(64) Header {
+  uint64_t magic = kMagic;
+  uint32_t version = kLayoutVersion;
+  uint32_t ring_count = 0;
+  uint64_t ring_capacity = 0;  // cells, a power of two
+  uint64_t names_offset = 0;
+  uint64_t names_bytes = 0;
+  uint64_t cells_offset = 0;
+  uint64_t total_bytes = 0;
+  int64_t pid = 0;
+  // ticks -> CLOCK_MONOTONIC ns: ns = anchor_ns + (ticks - anchor_ticks) * ns_per_tick
+  uint64_t anchor_ticks = 0;
+  int64_t anchor_ns = 0;
+  double ns_per_tick = 1;
+  int64_t realtime_minus_monotonic_ns = 0;
+  int64_t boottime_minus_monotonic_ns = 0;
+  uint32_t tsc = 0;  // 1: ticks are TSC, 0: they are ns already
+  char run_id[33] = {};
+  char process_name[63] = {};
+  // Name table: records of {uint32 length, bytes} packed from names_offset; ids count from 1 in
+  // this order.
+  alignas(64) std::atomic<uint64_t> names_used{0};   // bytes published
+  std::atomic<uint32_t> names_count{0};
+  std::atomic<uint64_t> names_lost{0};   // did not fit
+  std::atomic<uint64_t> no_ring{0};      // events of threads that found no ring
+};
+
+}  // namespace inferprobe::record
