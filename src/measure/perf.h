@@ -1,0 +1,57 @@
+// `perf`, as a function: plan, run workers, drain, analyse, write. The command line and the Python
+// package are thin above it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "inferprobe/result.h"
+#include "profile/result.h"
+
+namespace inferprobe::measure {
+
+struct PerfOptions {
+  std::string model;
+  std::string engine;  // "": by the model's suffix
+  std::string method = "forward";
+  std::vector<std::string> inputs;      // "name=file.npy", "0=file.npy" or "file.npy" in order
+  std::vector<std::string> data_files;  // .ptd
+  std::vector<std::string> shapes;      // "name=1x3x224x224"
+  uint64_t seed = 0;
+  std::optional<uint64_t> iterations;  // per process; fixes the length
+  std::optional<double> duration_s;    // fixes the length
+  uint64_t warmup = 10;
+  uint32_t processes = 1;
+  int threads = 0;  // 0: the engine's default
+  uint32_t ring_events = 1 << 16;
+  std::string output;  // result JSON; "": none
+  std::string trace;   // Perfetto
+  std::string etdump;
+  bool force = false;
+
+  std::string worker_program;  // "": this program
+  std::string run_id;          // "": random
+};
+
+// What happens, for a progress line. `done`/`total` count runs where they are known (total 0: open
+// end); `phase` is "load", "warm up", "latency", "profile", "write".
+struct Progress {
+  std::string_view phase;
+  uint32_t process = 0;
+  uint64_t done = 0;
+  uint64_t total = 0;
+  double seconds = 0;
+};
+using ProgressSink = std::function<void(const Progress&)>;
+
+// Blocks until all is measured and written. `cancel`, if given, ends it early when it becomes true
+// (the error is kCrashed, "interrupted"); what had been drained stays in `<trace>.partial`.
+Result<profile::PerfResult> RunPerf(const PerfOptions& options, const ProgressSink& progress = {},
+                                    const std::atomic<bool>* cancel = nullptr);
+
+}  // namespace inferprobe::measure
