@@ -20,7 +20,6 @@ struct LoadOptions {
   std::string method = "forward";
   std::vector<std::string> data_files;
   int threads = 0;       // 0: the engine's default
-  bool observed = true;  // also prepare the profiled instance
 };
 
 struct BundledCase {
@@ -43,7 +42,11 @@ class Engine {
   // caller against inputs(); the engine refuses what it cannot take (a dynamic shape out of bounds).
   virtual Result<void> SetInputs(std::vector<Tensor> inputs) = 0;
 
-  // One inference. `observed` runs record their inside; precondition: LoadOptions::observed.
+  // Prepares the profiled instance, with the inputs of SetInputs. Apart from Load, so that the cold
+  // load and the first run are those of a program without profiling.
+  virtual Result<void> PrepareObserved() = 0;
+
+  // One inference. `observed` runs record their inside; precondition: PrepareObserved().
   virtual Result<void> Run(bool observed) = 0;
 
   // Copies of the outputs of the last Run(observed).
