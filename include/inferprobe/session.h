@@ -1,0 +1,68 @@
+// RuntimeSession: load a model and run it in the caller's own process.
+//
+//   auto session = inferprobe::RuntimeSession::Load("samples/vision_xnnpack.pte");
+//   if (!session) return Fail(session.error().message);
+//   session->SetRandomInputs(/*seed=*/0);
+//   auto run = session->Run();
+//   auto outputs = session->Outputs();
+//
+// With `options.observe` and a running Recorder, Run() records the inside of the model (operators,
+// delegates) into the calling thread's ring; without either it is the plain engine.
+//
+// The engine is a plugin, found beside the program, beside this library, or in the folders of
+// INFERPROBE_PLUGIN_PATH. A session may be used by one thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inferprobe/clock.h"
+#include "inferprobe/result.h"
+#include "inferprobe/tensor.h"
+
+namespace inferprobe {
+
+namespace measure {
+class Engine;
+}
+
+struct RuntimeSessionOptions {
+  std::string engine;  // "": by the file's content
+  std::string method = "forward";
+  std::vector<std::string> data_files;  // tensors kept apart from the program (.ptd)
+  int threads = 0;                      // 0: the engine's default
+  bool observe = false;                 // Run() records the model's inside while a recorder runs
+};
+
+class INFERPROBE_API RuntimeSession {
+ public:
+  static Result<RuntimeSession> Load(const std::string& model_path,
+                                     const RuntimeSessionOptions& options = {});
+  RuntimeSession(RuntimeSession&&) noexcept;
+  RuntimeSession& operator=(RuntimeSession&&) noexcept;
+  ~RuntimeSession();
+
+  [[nodiscard]] std::vector<TensorSpec> inputs() const;
+  [[nodiscard]] std::vector<TensorSpec> outputs() const;
+
+  // One tensor for each input, in order; copied. Wrong counts, types and shapes are refused.
+  Result<void> SetInputs(std::vector<Tensor> inputs);
+  // Values of the program's types and shapes, the same for a seed on every machine.
+  Result<void> SetRandomInputs(uint64_t seed);
+
+  // One inference. Without inputs set: random ones of seed 0.
+  Result<void> Run();
+  // Copies of the last run's outputs.
+  Result<std::vector<Tensor>> Outputs();
+
+  // For inferprobe's own worker.
+  measure::Engine& engine();
+
+ private:
+  struct Impl;
+  explicit RuntimeSession(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inferprobe

@@ -1,0 +1,130 @@
+#include "measure/wire.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace inferprobe {
+
+using nlohmann::json;
+
+// Both directions of a struct from one list of its fields.
+#define INFERPROBE_WIRE NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE
+
+static void to_json(json& out, const Error& error) {
+  out = {{"code", static_cast<int>(error.code)}, {"message", error.message}, {"hint", error.hint}};
+}
+static void from_json(const json& in, Error& error) {
+  error.code = static_cast<ErrorCode>(in.at("code").get<int>());
+  in.at("message").get_to(error.message);
+  in.at("hint").get_to(error.hint);
+}
+INFERPROBE_WIRE(TensorSpec, name, type, shape, dynamic, is_scalar)
+
+namespace profile {
+
+template <typename T>
+static void to_json(json& out, const Metric<T>& metric) {
+  if (metric) {
+    out = {{"value", *metric}};
+  } else {
+    out = {{"status", static_cast<int>(metric.missing().status)}, {"hint", metric.missing().hint}};
+  }
+}
+template <typename T>
+static void from_json(const json& in, Metric<T>& metric) {
+  if (in.contains("value")) {
+    metric = in.at("value").get<T>();
+  } else {
+    metric = Missing{static_cast<Status>(in.at("status").get<int>()),
+                     in.at("hint").get<std::string>()};
+  }
+}
+
+INFERPROBE_WIRE(InputFacts, spec, source)
+INFERPROBE_WIRE(DelegateFacts, id, backend, blob_bytes, engine_id)
+INFERPROBE_WIRE(ModelFacts, path, format, method, methods, sha256, bytes, inputs, outputs,
+                instructions, delegates, instruction_names)
+INFERPROBE_WIRE(EngineFacts, name, title, version, backends, threads)
+INFERPROBE_WIRE(MemoryFacts, planned_bytes, planned_buffers, method_allocations, method_bytes,
+                run_allocations, run_bytes, peak_rss_bytes)
+INFERPROBE_WIRE(ClockFacts, source, tick_ns, read_cost_ps, realtime_minus_monotonic_ns,
+                boottime_minus_monotonic_ns)
+INFERPROBE_WIRE(OutputCheck, verdict, max_abs_error, text, profiled_equal, repeatable, sha256)
+
+}  // namespace profile
+
+namespace measure {
+
+static void to_json(json& out, const PerfOptions& options) {
+  out = {{"model", options.model},     {"engine", options.engine},
+         {"method", options.method},   {"inputs", options.inputs},
+         {"data", options.data_files}, {"shapes", options.shapes},
+         {"seed", options.seed},       {"warmup", options.warmup},
+         {"threads", options.threads}, {"run_id", options.run_id}};
+  if (options.iterations) out["iterations"] = *options.iterations;
+  if (options.duration_s) out["duration_s"] = *options.duration_s;
+}
+static void from_json(const json& in, PerfOptions& options) {
+  in.at("model").get_to(options.model);
+  in.at("engine").get_to(options.engine);
+  in.at("method").get_to(options.method);
+  in.at("inputs").get_to(options.inputs);
+  in.at("data").get_to(options.data_files);
+  in.at("shapes").get_to(options.shapes);
+  in.at("seed").get_to(options.seed);
+  in.at("warmup").get_to(options.warmup);
+  in.at("threads").get_to(options.threads);
+  in.at("run_id").get_to(options.run_id);
+  if (in.contains("iterations")) options.iterations = in.at("iterations").get<uint64_t>();
+  if (in.contains("duration_s")) options.duration_s = in.at("duration_s").get<double>();
+}
+
+INFERPROBE_WIRE(PlanMessage, options, process, describe)
+INFERPROBE_WIRE(DescribedMessage, name, title, version, backends, notes)
+INFERPROBE_WIRE(LoadedMessage, model, engine, clock, event_cost_ns)
+INFERPROBE_WIRE(PhaseMessage, phase, done, total, seconds)
+static void to_json(json& out, const DrainMessage& /*message*/) { out = json::object(); }
+static void from_json(const json& /*in*/, DrainMessage& /*message*/) {}
+static void to_json(json& out, const DrainedMessage& /*message*/) { out = json::object(); }
+static void from_json(const json& /*in*/, DrainedMessage& /*message*/) {}
+INFERPROBE_WIRE(BlockMessage, reading)
+INFERPROBE_WIRE(DoneMessage, memory, outputs)
+INFERPROBE_WIRE(ErrorMessage, error)
+
+namespace {
+template <size_t... I>
+Message FromIndex(size_t index, const json& body, std::index_sequence<I...> /*all*/) {
+  Message message;
+  ((index == I ? (message = body.get<std::variant_alternative_t<I, Message>>(), 0) : 0), ...);
+  return message;
+}
+}  // namespace
+
+std::string Encode(const Message& message) {
+  const json body = std::visit([](const auto& value) { return json(value); }, message);
+  // MessagePack, as paths and log texts may hold bytes that are not UTF-8.
+  std::string bytes;
+  json::to_msgpack(json{{"type", message.index()}, {"body", body}}, bytes);
+  return bytes;
+}
+
+Result<Message> Decode(std::string_view bytes) {
+  const json parsed = json::from_msgpack(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  try {
+    const auto index = parsed.at("type").get<size_t>();
+    if (index < std::variant_size_v<Message>) {
+      return FromIndex(index, parsed.at("body"),
+                       std::make_index_sequence<std::variant_size_v<Message>>());
+    }
+  } catch (const json::exception&) {
+    // Falls through: the other side is not one of ours.
+  }
+  return MakeError(ErrorCode::kInternal,
+                   fmt::format("a message between inferprobe and its worker is broken ({} bytes)",
+                               bytes.size()),
+                   "are the command and its worker from one build?");
+}
+
+}  // namespace measure
+}  // namespace inferprobe
