@@ -97,7 +97,8 @@ struct CounterSample {
 
 enum class RunMode : uint8_t {
   kFirst,       // the first run after load
-  kWarmup,      // discarded, by count or by the change point
+  kWarmup,      // discarded
+  kWarmupOn,    // discarded, profiling on: before the perturbation loop
   kLatency,     // the loop that latency comes from; profiling off
   kPairOff,     // perturbation loop, profiling off
   kPairNull,    // perturbation loop, profiling off again: the A-against-A partner

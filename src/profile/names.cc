@@ -118,6 +118,7 @@ const char* RunModeName(RunMode mode) {
   switch (mode) {
     case RunMode::kFirst: return "first";
     case RunMode::kWarmup: return "warmup";
+    case RunMode::kWarmupOn: return "warmup_profiled";
     case RunMode::kLatency: return "latency";
     case RunMode::kPairOff: return "pair_off";
     case RunMode::kPairNull: return "pair_null";
