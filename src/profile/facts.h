@@ -35,6 +35,8 @@ struct ModelFacts {
   std::vector<DelegateFacts> delegates;
   // Name of the operator of each instruction, index = instruction; "" where it is none.
   std::vector<std::string> instruction_names;
+  // Index into `delegates` of each instruction, -1 where it calls none; empty: not known.
+  std::vector<int32_t> instruction_delegates;
 };
 
 struct EngineFacts {

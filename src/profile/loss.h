@@ -37,6 +37,8 @@ const char* BlameName(Blame blame);
     "an engine reported operators outside any delegate call")                                      \
   X(kEngineOpsCoverage, "engine_ops_coverage", kInfo, kEngine,                                     \
     "an engine's own times cover less than 90 % or more than 105 % of the host call")              \
+  X(kChildrenExceedParent, "children_exceed_parent", kRepair, kEngine,                             \
+    "parts of a slice took longer than the slice: shown as recorded, its own time is negative")    \
   X(kMetadataCut, "metadata_cut", kDataLoss, kInferprobe,                                          \
     "a delegate's metadata was larger than can be recorded: it was cut")                           \
   X(kWorkerDied, "worker_died", kDataLoss, kEngine,                                                \

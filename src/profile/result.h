@@ -82,7 +82,9 @@ struct OpRow {
   double calls_per_run = 0;
   uint64_t calls = 0;
   int64_t total_ns = 0;       // over all profiled runs
-  double mean_ns = 0;         // per run
+  int64_t self_ns = 0;        // of which in no host-wall child row; 0 for the root: its own time
+                              // has rows (between instructions, unattributed)
+  Metric<double> mean_ns;     // per run; below_resolution when a call takes under ten ticks
   Metric<double> p50_ns;      // of per-run totals
   double share = 0;           // of the run; for engine-reported rows: of the call
   double probe_cost_ns = 0;   // per run; derived: events x calibrated cost
@@ -91,12 +93,14 @@ struct OpRow {
 };
 
 struct DelegateResult {
-  uint32_t id = 0;
+  uint32_t id = 0;                 // index into ModelFacts::delegates where that is known
+  uint32_t op = 0;                 // id of the delegate call's row
   std::string backend;
   std::string engine_id;
   double calls_per_run = 0;
   double host_ns = 0;              // mean per run
   Metric<double> layer_coverage;   // sum of its own operators / host call
+  Metric<int64_t> resolution_ns;   // largest unit of which all its reported times are multiples
   std::vector<OpRow> layers;       // engine-reported, in the engine's order
 };
 
