@@ -6,28 +6,24 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
 #include <string>
+
+#include "inferprobe/api.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
 
-#if defined(_WIN32)
-#define INFERPROBE_API
-#else
-#define INFERPROBE_API __attribute__((visibility("default")))
-#endif
-
 namespace inferprobe {
 
 namespace internal {
-// Set once, before the first reading; constant from then on.
+// Set once, by the first call of Clock(); constant from then on.
 INFERPROBE_API extern bool g_clock_is_tsc;
 INFERPROBE_API uint64_t SystemClockNs();  // CLOCK_MONOTONIC
 }  // namespace internal
 
-// A reading in ticks. About 9 ns with the TSC, 20 ns without.
+// A reading in ticks, of use after the first call of Clock() (a recorder's start makes it). About
+// 9 ns with the TSC, 20 ns without.
 inline uint64_t NowTicks() {
 #if defined(__x86_64__)
   if (internal::g_clock_is_tsc) [[likely]] {
@@ -41,8 +37,9 @@ inline uint64_t NowTicks() {
 struct ClockCalibration {
   bool tsc = false;
   uint64_t anchor_ticks = 0;
-  int64_t anchor_ns = 0;     // CLOCK_MONOTONIC at anchor_ticks
+  int64_t anchor_ns = 0;  // CLOCK_MONOTONIC at anchor_ticks
   double ns_per_tick = 1;
+  double error_ppm = 0;  // bound of the error of ns_per_tick, from the width of the readings
   int64_t realtime_minus_monotonic_ns = 0;
   int64_t boottime_minus_monotonic_ns = 0;
 
@@ -53,8 +50,8 @@ struct ClockCalibration {
   }
 };
 
-// Decides for the TSC or against it, and calibrates. The first call takes about 20 ms with the TSC;
-// later calls return what it found.
+// Decides for the TSC or against it, and calibrates. With the TSC the first call waits until 20 ms
+// have passed since the library was loaded; later calls return what it found.
 INFERPROBE_API const ClockCalibration& Clock();
 // Why the TSC is not used; empty when it is.
 INFERPROBE_API std::string WhyNotTsc();

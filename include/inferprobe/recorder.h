@@ -24,7 +24,7 @@ struct RecorderOptions {
   // "": private memory. Otherwise a file that is mapped: it survives kill -9 of the process, and
   // `inferprobe show` reads it. An existing file is refused.
   std::string file;
-  int shared_fd = -1;             // or: a memfd that a parent process made (overrides `file`)
+  int shared_fd = -1;                  // or: memory that a parent process made (overrides `file`)
   uint32_t events_per_thread = 65536;  // rounded up to a power of two; 32 bytes each
   uint32_t max_threads = 64;
   uint32_t name_bytes = 1 << 20;  // for the names of scopes
@@ -34,7 +34,7 @@ struct RecorderOptions {
 
 // One finished scope, as Drain() gives it. Times are CLOCK_MONOTONIC ns.
 struct RecordedScope {
-  std::string_view name;  // valid as long as the recorder
+  std::string_view name;  // valid as long as the process
   int64_t start_ns = 0;
   int64_t dur_ns = 0;
   int64_t tid = 0;
@@ -42,10 +42,18 @@ struct RecordedScope {
   uint32_t parent = 0;  // id of the enclosing scope of the same thread, 0: none
 };
 
+struct RecordedCounter {
+  std::string_view name;
+  int64_t time_ns = 0;
+  double value = 0;
+  int64_t tid = 0;
+};
+
 struct DrainedScopes {
   std::vector<RecordedScope> scopes;  // by thread, in order of their end
-  uint64_t dropped = 0;               // events lost since the last drain, full rings
-  uint64_t no_ring = 0;               // events of threads beyond max_threads, since Start
+  std::vector<RecordedCounter> counters;
+  uint64_t dropped = 0;  // events lost since the last drain, full rings
+  uint64_t no_ring = 0;  // events of threads beyond max_threads, since Start
 };
 
 class INFERPROBE_API Recorder {
@@ -56,7 +64,8 @@ class INFERPROBE_API Recorder {
   Recorder& operator=(Recorder&&) noexcept;
   ~Recorder();  // stops
 
-  // Stops recording and gives the memory back. Threads inside a scope finish it into nothing.
+  // Stops recording and gives the memory back; Drain() first. Threads inside a scope finish it into
+  // nothing (with a file: into the file).
   void Stop();
   // Takes what finished since the last call out of all rings.
   DrainedScopes Drain();

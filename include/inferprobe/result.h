@@ -14,6 +14,8 @@
 #include <tl/expected.hpp>
 #include <utility>
 
+#include "inferprobe/api.h"
+
 namespace inferprobe {
 
 enum class ErrorCode : uint8_t {
@@ -30,7 +32,7 @@ enum class ErrorCode : uint8_t {
 };
 
 // The code's stable name, as printed in JSON ("invalid_argument").
-const char* ErrorCodeName(ErrorCode code);
+INFERPROBE_API const char* ErrorCodeName(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;

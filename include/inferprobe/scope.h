@@ -21,8 +21,14 @@
 #include <cstdint>
 
 #include "inferprobe/clock.h"
+#include "inferprobe/ring.h"
 
 namespace inferprobe {
+
+// True while a recorder runs in this process.
+inline bool Recording() {
+  return internal::inferprobe_generation.load(std::memory_order_relaxed) != 0;
+}
 
 // One place in the code. Static storage only.
 struct Site {
@@ -32,14 +38,128 @@ struct Site {
 };
 
 namespace internal {
-struct ThreadRing;
-INFERPROBE_API extern std::atomic<bool> g_recording;
-// The calling thread's ring, nullptr until it records for the first time.
-#if defined(_WIN32)
-extern thread_local ThreadRing* t_ring;
-#else
-INFERPROBE_API extern thread_local ThreadRing* t_ring __attribute__((tls_model("initial-exec")));
-#endif
+inline uint32_t NameOf(Site& site) {
+  // Acquire: the name is in the table before any cell that carries its id.
+  const uint32_t id = site.id.load(std::memory_order_acquire);
+  if (id != 0) [[likely]]
+    return id;
+  const uint32_t registered = RegisterName(site.name);
+  site.id.store(registered, std::memory_order_release);
+  return registered;
+}
 }  // namespace internal
 
-inline bool Recording() { return internal::g_recording.load(std::memory_order_relaxed); }
+// Records from here to the end of the block, if a recorder runs now.
+class Scope {
+ public:
+  explicit Scope(Site& site) {
+    const uint32_t generation = internal::inferprobe_generation.load(std::memory_order_relaxed);
+    if (generation != 0) [[unlikely]]
+      Begin(site, generation);
+  }
+  ~Scope() {
+    if (ring_ != nullptr) [[unlikely]]
+      End();
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  void Begin(Site& site, uint32_t generation) {
+    internal::ThreadRing* ring = internal::RingOf(generation);
+    if (ring == nullptr) return;
+    name_ = internal::NameOf(site);
+    slice_ = internal::OpenSlice(ring);
+    ring_ = ring;
+    start_ = NowTicks();  // last: what stands above is not the block's time
+  }
+  void End() {
+    const uint64_t end = NowTicks();
+    internal::CloseSlice(ring_, slice_);
+    internal::Publish(ring_, {start_, end, name_, slice_.id, slice_.parent, record::kScopeInfo});
+  }
+
+  internal::ThreadRing* ring_ = nullptr;
+  uint64_t start_;
+  uint32_t name_;
+  internal::OpenedSlice slice_;
+};
+
+// Scopes that follow each other without a gap: one clock reading ends one and starts the next.
+//
+//   static constinit inferprobe::Site load("load"), compute("compute");
+//   inferprobe::Chain phase(load);
+//   ...
+//   phase.Next(compute);
+//   ...                               // the end of the block ends "compute"
+class Chain {
+ public:
+  explicit Chain(Site& first) {
+    const uint32_t generation = internal::inferprobe_generation.load(std::memory_order_relaxed);
+    if (generation != 0) [[unlikely]]
+      Begin(first, generation);
+  }
+  ~Chain() {
+    if (ring_ != nullptr) [[unlikely]] {
+      Finish(NowTicks());
+      internal::CloseSlice(ring_, slice_);
+    }
+  }
+  void Next(Site& site) {
+    if (ring_ != nullptr) [[unlikely]] {
+      const uint64_t now = NowTicks();
+      Finish(now);
+      name_ = internal::NameOf(site);
+      slice_.id = ring_->next_id++;
+      ring_->current = slice_.id;
+      start_ = now;
+    }
+  }
+  Chain(const Chain&) = delete;
+  Chain& operator=(const Chain&) = delete;
+
+ private:
+  void Begin(Site& site, uint32_t generation) {
+    internal::ThreadRing* ring = internal::RingOf(generation);
+    if (ring == nullptr) return;
+    name_ = internal::NameOf(site);
+    slice_ = internal::OpenSlice(ring);
+    ring_ = ring;
+    start_ = NowTicks();
+  }
+  void Finish(uint64_t end) {
+    internal::Publish(ring_, {start_, end, name_, slice_.id, slice_.parent, record::kScopeInfo});
+  }
+
+  internal::ThreadRing* ring_ = nullptr;
+  uint64_t start_;
+  uint32_t name_;
+  internal::OpenedSlice slice_;
+};
+
+// A value at this moment, drawn as a counter of that name.
+INFERPROBE_API void PublishCounter(Site& site, double value);
+inline void RecordCounter(Site& site, double value) {
+  if (Recording()) [[unlikely]]
+    PublishCounter(site, value);
+}
+
+}  // namespace inferprobe
+
+#define INFERPROBE_JOIN2_(a, b) a##b
+#define INFERPROBE_JOIN_(a, b) INFERPROBE_JOIN2_(a, b)
+
+// Times the rest of the block under a string literal.
+#define INFERPROBE_SCOPE(literal)                                                               \
+  static constinit ::inferprobe::Site INFERPROBE_JOIN_(inferprobe_site_, __LINE__){"" literal}; \
+  const ::inferprobe::Scope INFERPROBE_JOIN_(                                                   \
+      inferprobe_scope_, __LINE__)(INFERPROBE_JOIN_(inferprobe_site_, __LINE__))
+
+// Records a value under a string literal. Off, `value` is not evaluated.
+#define INFERPROBE_COUNTER(literal, value)                                               \
+  do {                                                                                   \
+    if (::inferprobe::Recording()) [[unlikely]] {                                        \
+      static constinit ::inferprobe::Site inferprobe_counter_site{"" literal};           \
+      ::inferprobe::PublishCounter(inferprobe_counter_site, static_cast<double>(value)); \
+    }                                                                                    \
+  } while (false)

@@ -12,30 +12,34 @@
 #include <atomic>
 #include <cstdint>
 
+#include "inferprobe/ring.h"
+
 namespace inferprobe::record {
 
 // What a cell holds, in the top 8 bits of Cell::info.
 enum class CellType : uint8_t {
   kInvalid = 0,
-  kScope,          // start, end in ticks; a scope of the user's or inferprobe's own
-  kRun,            // start, end in ticks; info24 = profile::RunMode
+  kScope,  // start, end in ticks; a scope of the user's or inferprobe's own
+  kRun,    // start, end in ticks; info24 = profile::RunMode
   kSetInputs,
   kMethod,
-  kOperatorCall,   // info24 = instruction (kNoInstruction: none)
+  kOperatorCall,  // info24 = instruction (kNoInstruction: none)
   kKernel,
   kDelegateCall,
-  kDelegateOp,     // start, end in CLOCK_MONOTONIC ns as the engine said; info24: see kExtension
+  kDelegateOp,  // start, end in CLOCK_MONOTONIC ns as the engine said; parent = id of the
+                // delegate call; info24 = that call's instruction
   kLoad,
   kOther,
-  kCounter,        // start = ticks, end = bits of a double
-  kRunFacts,       // of the kRun cell just before: start = run-queue delay ns,
-                   // end = involuntary << 32 | voluntary switches, id = minor faults,
-                   // parent = major faults
-  kLoss,           // start = count, info24 = profile::Loss
-  kExtension,      // of the cell just before: start = low 32 bits delegate_debug_id, high 32 chain,
-                   // name = delegate debug name, id = instruction,
-                   // parent = bytes of metadata that follow in kBytes cells
-  kBytes,          // 28 bytes of metadata in start, end, name, id, parent (in this order)
+  kCounter,    // start = ticks, end = bits of a double
+  kRunFacts,   // of the kRun cell just before: start = run-queue delay ns,
+               // end = involuntary << 32 | voluntary switches, id = minor faults,
+               // parent = major faults
+  kLoss,       // start = count, info24 = profile::Loss
+  kExtension,  // of the cell just before: start = low 32 bits delegate_debug_id, high 32 chain
+               // (both int32, -1: none), name = delegate debug name,
+               // id = instruction (kNoInstruction: the cell's own info24 holds),
+               // parent = bytes of metadata that follow in kBytes cells
+  kBytes,      // 28 bytes of metadata in start, end, name, id, parent (in this order)
 };
 constexpr uint32_t kInfoMask = 0x00FFFFFF;
 constexpr uint32_t kNoInstruction = kInfoMask;
@@ -43,22 +47,17 @@ constexpr uint32_t PackInfo(CellType type, uint32_t value) {
   return static_cast<uint32_t>(type) << 24 | (value & kInfoMask);
 }
 
-struct Cell {
-  uint64_t start;
-  uint64_t end;
-  uint32_t name;    // id in the name table; 0 is ""
-  uint32_t id;      // unique in its ring, from 1; a slice's own
-  uint32_t parent;  // id of the enclosing slice of the same ring; 0: none
-  uint32_t info;    // CellType and 24 bits
-};
-static_assert(sizeof(Cell) == 32);
+static_assert(PackInfo(CellType::kScope, 0) == kScopeInfo);
+static_assert(PackInfo(CellType::kCounter, 0) == kCounterInfo);
 
 struct alignas(64) RingHeader {
   alignas(64) std::atomic<uint64_t> head{0};  // cells published; writer only
-  std::atomic<uint64_t> dropped{0};           // writer only
+  std::atomic<uint64_t> dropped{0};           // cells that found it full; writer only
   alignas(64) std::atomic<uint64_t> tail{0};  // cells consumed; reader only
+  // Below: written when a thread takes the ring, which needs head == tail; so a reader that found
+  // cells reads the owner of these cells.
   alignas(64) std::atomic<uint32_t> state{0};  // RingState
-  uint32_t reserved = 0;
+  std::atomic<uint32_t> owner{0};              // grows with each thread that takes the ring
   int64_t tid = 0;
   char thread_name[32] = {};
 };
@@ -66,9 +65,11 @@ enum class RingState : uint32_t { kFree = 0, kActive = 1, kEnded = 2 };
 
 constexpr uint64_t kMagic = 0x31474E4952505049;  // "IPPRING1", little endian
 constexpr uint32_t kLayoutVersion = 1;
+constexpr uint32_t kLostName = 0xFFFFFFFF;
+constexpr uint32_t kMaxRings = 4096;
 
 struct alignas(64) Header {
-  uint64_t magic = kMagic;
+  std::atomic<uint64_t> magic{0};  // kMagic, stored last: the rest is complete
   uint32_t version = kLayoutVersion;
   uint32_t ring_count = 0;
   uint64_t ring_capacity = 0;  // cells, a power of two
@@ -87,11 +88,11 @@ struct alignas(64) Header {
   char run_id[33] = {};
   char process_name[63] = {};
   // Name table: records of {uint32 length, bytes} packed from names_offset; ids count from 1 in
-  // this order.
-  alignas(64) std::atomic<uint64_t> names_used{0};   // bytes published
+  // this order. A length of kLostName stands for a name that did not fit.
+  alignas(64) std::atomic<uint64_t> names_used{0};  // bytes published
   std::atomic<uint32_t> names_count{0};
-  std::atomic<uint64_t> names_lost{0};   // did not fit
-  std::atomic<uint64_t> no_ring{0};      // events of threads that found no ring
+  std::atomic<uint64_t> names_lost{0};  // did not fit
+  std::atomic<uint64_t> no_ring{0};     // events of threads that found no ring
 };
 
 }  // namespace inferprobe::record
