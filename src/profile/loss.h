@@ -31,6 +31,8 @@ const char* BlameName(Blame blame);
     "an event ended before it started: it is left out of every total")                             \
   X(kZeroTimes, "zero_times", kDataLoss, kEngine,                                                  \
     "an event has neither start nor end: it is left out of every total")                           \
+  X(kTimeOutOfRange, "time_out_of_range", kDataLoss, kInput,                                       \
+    "a time is before its clock's zero or beyond 63 bits: the event is not in the trace")          \
   X(kOverlapMoved, "overlap_moved", kRepair, kEngine,                                              \
     "slices of one track overlapped without nesting: the later one is on a track beside it")       \
   X(kEngineOpsOutsideCall, "engine_ops_outside_call", kRepair, kEngine,                            \
