@@ -43,6 +43,8 @@ const char* BlameName(Blame blame);
     "parts of a slice took longer than the slice: shown as recorded, its own time is negative")    \
   X(kMetadataCut, "metadata_cut", kDataLoss, kInferprobe,                                          \
     "a delegate's metadata was larger than can be recorded: it was cut")                           \
+  X(kDamagedRecord, "damaged_record", kDataLoss, kMachine,                                         \
+    "the recorder's memory held what no recorder writes: those events are left out")               \
   X(kWorkerDied, "worker_died", kDataLoss, kEngine,                                                \
     "a worker process died: only what it had published is here")
 

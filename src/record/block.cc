@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/thread_identity.h"
+#include "record/calibrate.h"
 #include "record/shared_block.h"
 
 namespace inferprobe::record {
@@ -82,6 +83,10 @@ Result<std::shared_ptr<Block>> Block::Create(const RecorderOptions& options) {
   header->ns_per_tick = clock.ns_per_tick;
   header->realtime_minus_monotonic_ns = clock.realtime_minus_monotonic_ns;
   header->boottime_minus_monotonic_ns = clock.boottime_minus_monotonic_ns;
+  const ProbeCosts& costs = CalibratedCosts();
+  header->tick_ns = costs.tick_ns;
+  header->clock_read_ns = costs.clock_read_ns;
+  header->event_ns = costs.event_ns;
   header->tsc = clock.tsc ? 1 : 0;
   CopyText(header->run_id, options.run_id.empty() ? base::RandomHex128() : options.run_id);
   CopyText(header->process_name,

@@ -84,6 +84,9 @@ struct alignas(64) Header {
   double ns_per_tick = 1;
   int64_t realtime_minus_monotonic_ns = 0;
   int64_t boottime_minus_monotonic_ns = 0;
+  double tick_ns = 1;  // the clock's resolution, and what recording cost where it was measured
+  double clock_read_ns = 0;
+  double event_ns = 0;
   uint32_t tsc = 0;  // 1: ticks are TSC, 0: they are ns already
   char run_id[33] = {};
   char process_name[63] = {};

@@ -1,0 +1,100 @@
+// From the recorder's rings into the model: cells become slices, runs, counters and counted losses.
+//
+//   profile::Profile profile;
+//   profile::RingImporter importer(&profile, /*process=*/0);
+//   importer.Attach(*std::move(block_reader));
+//   const DrainedRange fresh = importer.Drain();     // between runs; what it appended
+//
+// The rule that people break: a slice is published when it ends, so children come before their
+// parents, and a parent may come in a later drain. Until then a slice's parent is kNone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profile/model.h"
+#include "record/block_reader.h"
+
+namespace inferprobe::profile {
+
+// What a drain appended to Profile::slices, runs and counters.
+struct DrainedRange {
+  uint32_t first_slice = 0;
+  uint32_t slice_count = 0;
+  uint32_t first_run = 0;
+  uint32_t run_count = 0;
+  uint32_t first_counter = 0;
+  uint32_t counter_count = 0;
+};
+
+class RingImporter {
+ public:
+  // Name of the track of what a delegate reported in the call at `instruction` (-1: unknown).
+  using EngineTrackName = std::function<std::string(int32_t instruction)>;
+
+  RingImporter(Profile* profile, uint16_t process, EngineTrackName engine_track_name = {});
+
+  // Takes the block that Drain() reads; fills the profile's clock, and its run id and process name
+  // where it has none yet.
+  void Attach(record::BlockReader reader);
+  DrainedRange Drain();
+
+  // Precondition: attached.
+  [[nodiscard]] const record::BlockFacts& facts() const { return reader_->facts(); }
+
+ private:
+  // A slice whose parent has not ended yet.
+  struct Waiting {
+    uint32_t slice;
+    uint32_t parent_id;
+  };
+  struct Ring {
+    uint32_t owner = 0;
+    uint32_t track = kNone;
+    std::vector<Waiting> waiting;  // the innermost last
+    std::map<int32_t, uint32_t> engine_tracks;
+    uint32_t last_run = kNone;
+    uint64_t dropped = 0;
+    bool damaged = false;
+  };
+
+  void DrainRing(uint32_t index);
+  // Reads the cell at `at` with what belongs to it; returns how many cells that were.
+  uint64_t ReadGroup(Ring& ring, const record::BlockReader::Cells& cells, uint64_t at);
+  void AddTicksSlice(Ring& ring, const record::Cell& cell, Category category, uint32_t args);
+  void AddEngineSlice(Ring& ring, const record::Cell& cell, int32_t instruction, uint32_t args);
+  void AddSlice(Ring& ring, const record::Cell& cell, const Slice& slice);
+  void AddRun(Ring& ring, const record::Cell& cell, const Slice& slice);
+  void AddRunFacts(Ring& ring, const record::Cell& cell);
+  void AddCounter(const record::Cell& cell);
+  // The slice's times, or nullopt and a count.
+  std::optional<Slice> Timed(const record::Cell& cell, std::optional<int64_t> start,
+                             std::optional<int64_t> end);
+  uint32_t AddTrack(Track track);
+  StringId Name(uint32_t id);
+
+  Profile* profile_;
+  uint16_t process_;
+  EngineTrackName engine_track_name_;
+  std::optional<record::BlockReader> reader_;
+  std::vector<Ring> rings_;
+  std::vector<StringId> names_;  // by id in the block; kNone: not looked up yet
+  std::map<StringId, uint32_t> counter_tracks_;
+  std::map<std::string, uint32_t, std::less<>> metadata_;  // the same in every run: kept once
+  // From here on, all of Profile::slices are of ring `stretch_ring_`.
+  uint32_t stretch_ring_ = kNone;
+  size_t stretch_begin_ = 0;
+  size_t stretch_end_ = 0;
+  uint64_t no_ring_ = 0;
+  uint64_t names_lost_ = 0;
+};
+
+// The file of a recorder whose process is gone, or still writes.
+Result<void> ImportMappedFile(const std::string& path, Profile* profile);
+
+}  // namespace inferprobe::profile
