@@ -1,0 +1,60 @@
+// The rows of the operator table while they are being filled: found by key in constant time,
+// totals kept per run, put into program order at the end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/model.h"
+#include "profile/result.h"
+
+namespace inferprobe::analyze {
+
+// What makes two slices the same row.
+struct RowKey {
+  uint32_t parent = profile::kNone;  // index of the parent row
+  profile::StringId name = 0;
+  int32_t instruction = -1;
+  uint32_t occurrence = 0;  // of this name in its call, from 0; delegate operators only
+  profile::RowType type = profile::RowType::kOther;
+  profile::Kind kind = profile::Kind::kHostWall;
+  bool operator==(const RowKey&) const = default;
+};
+
+struct RowKeyHash {
+  size_t operator()(const RowKey& key) const;
+};
+
+struct Row {
+  RowKey key;
+  int64_t order = 0;  // among its siblings: where it was first seen
+  uint64_t calls = 0;
+  int64_t total_ns = 0;
+  int64_t self_ns = 0;
+  uint64_t events = 0;              // recorded inside, the slices of the row itself included
+  std::vector<int64_t> per_run_ns;  // of the runs in which it occurs
+  uint32_t last_run = profile::kNone;
+
+  void Add(uint32_t run, int64_t dur_ns);
+  // The median over `runs` runs, zeros for those without it.
+  [[nodiscard]] double MedianPerRun(uint64_t runs) const;
+};
+
+class RowTable {
+ public:
+  // Index of the row, made now if it is new. `order` counts when it is.
+  uint32_t Find(const RowKey& key, int64_t order);
+  [[nodiscard]] Row& at(uint32_t index) { return rows_[index]; }
+  [[nodiscard]] const Row& at(uint32_t index) const { return rows_[index]; }
+  [[nodiscard]] size_t size() const { return rows_.size(); }
+  // All rows, parents before their children, siblings by `order`.
+  [[nodiscard]] std::vector<uint32_t> InProgramOrder() const;
+
+ private:
+  std::vector<Row> rows_;
+  std::unordered_map<RowKey, uint32_t, RowKeyHash> index_;
+};
+
+}  // namespace inferprobe::analyze
