@@ -156,7 +156,7 @@ std::string FormatDurationNs(double ns) {
 
 std::string FormatBytes(double bytes) {
   const double size = std::fabs(bytes);
-  if (size < 1000) return fmt::format("{:.0f} B", bytes);
+  if (size < 999.5) return fmt::format("{:.0f} B", bytes);
   if (size < 999.5e3) return ThreeDigits(bytes / 1e3) + " kB";
   if (size < 999.5e6) return ThreeDigits(bytes / 1e6) + " MB";
   return ThreeDigits(bytes / 1e9) + " GB";

@@ -16,12 +16,15 @@ struct BlockReading {
   uint16_t process = 0;
   int64_t start_ns = 0;  // CLOCK_MONOTONIC
   int64_t end_ns = 0;
-  Metric<int64_t> steal_ticks;        // of USER_HZ (10 ms), all CPUs
-  Metric<int64_t> psi_cpu_some_us;    // some task waited for a CPU
+  Metric<int64_t> steal_ticks;      // of USER_HZ (10 ms), all CPUs
+  Metric<int64_t> psi_cpu_some_us;  // some task waited for a CPU
   Metric<int64_t> psi_io_some_us;
   Metric<int64_t> psi_memory_some_us;
-  Metric<int64_t> freq_khz_min;  // over the CPUs, at the block's end
+  Metric<int64_t> quota_throttled_us;  // this control group was held back by its CPU quota
+  Metric<int64_t> thermal_throttles;   // times that the kernel slowed a CPU because of heat
+  Metric<int64_t> freq_khz_min;        // over the CPUs, at the block's end
   Metric<int64_t> freq_khz_max;
+  Metric<double> load_average;   // over one minute, at the block's end
   Metric<double> temperature_c;  // hottest zone, at the block's end
   Metric<int64_t> canary_ns;     // a fixed chain of dependent adds, about 100 us when all is well
 };

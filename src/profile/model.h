@@ -108,7 +108,7 @@ const char* RunModeName(RunMode mode);
 
 // What the machine did to one run (see measure/disturbance.h).
 struct RunDisturbance {
-  int64_t run_queue_delay_ns = 0;
+  int64_t run_queue_delay_ns = 0;  // -1: this machine does not tell
   uint32_t major_faults = 0;
   uint32_t minor_faults = 0;
   uint32_t involuntary_switches = 0;
