@@ -141,7 +141,7 @@ Result<EnginePlugin*> LoadPlugin(const std::string& engine) {
                      "build the command and its plugins from one checkout");
   }
   EnginePlugin* plugin = description->create();
-  library->Release();  // an engine's threads may outlive any session: it is never unloaded
+  library->KeepForever();  // an engine's threads may outlive any session: it is never unloaded
   loaded.emplace(engine, plugin);
   return plugin;
 }

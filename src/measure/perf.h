@@ -43,6 +43,7 @@ struct PerfOptions {
 struct Progress {
   std::string_view phase;
   uint32_t process = 0;
+  uint32_t processes = 1;
   uint64_t done = 0;
   uint64_t total = 0;
   double seconds = 0;

@@ -33,19 +33,29 @@ class RunLoop {
   // One run; its time in ns. Publishes the run and what disturbed it.
   Result<int64_t> Run(profile::RunMode mode);
 
-  // Runs in blocks of about 50 ms until `stop(samples, elapsed_ns)` says so.
+  // A loop ends at exactly `runs`, or after `ns` (never before `at_least` runs), or when the stop
+  // rule says so, which is asked after each block of about 50 ms.
+  struct Limits {
+    uint64_t runs = UINT64_MAX;
+    int64_t ns = INT64_MAX;
+    uint64_t at_least = 1;
+  };
   using Stop = std::function<bool(const std::vector<int64_t>& samples_ns, int64_t elapsed_ns)>;
-  Result<std::vector<int64_t>> Until(profile::RunMode mode, const Stop& stop);
+  Result<std::vector<int64_t>> Runs(profile::RunMode mode, const Limits& limits, const Stop& stop);
 
-  // Triples of off, off again and on, each in random order, until `stop(triples, elapsed_ns)`.
-  using StopTriples = std::function<bool(uint64_t triples, int64_t elapsed_ns)>;
-  Result<uint64_t> Triples(uint64_t seed, const StopTriples& stop);
+  // Triples of off, off again and on, each in random order. Returns their number.
+  Result<uint64_t> Triples(uint64_t seed, const Limits& limits);
+
+  // Time that the last loop spent in its blocks.
+  [[nodiscard]] int64_t elapsed_ns() const { return elapsed_ns_; }
 
   // Hands the rings over now.
   Result<void> Drain();
 
  private:
-  Result<void> AfterBlock();
+  // Blocks of `step` until `limits`, or until `stop` (may be empty) says so.
+  Result<uint64_t> Blocks(const Limits& limits, const std::function<Result<void>()>& step,
+                          const std::function<bool()>& stop);
   [[nodiscard]] bool RingIsFilling() const;
 
   Engine* engine_;
@@ -56,6 +66,7 @@ class RunLoop {
   uint32_t drain_name_;
   uint64_t cells_per_run_ = 16;  // the most that one run published
   int64_t last_drain_ns_ = 0;
+  int64_t elapsed_ns_ = 0;
 };
 
 }  // namespace inferprobe::measure

@@ -44,12 +44,15 @@ static void from_json(const json& in, Metric<T>& metric) {
 INFERPROBE_WIRE(InputFacts, spec, source)
 INFERPROBE_WIRE(DelegateFacts, id, backend, blob_bytes, engine_id)
 INFERPROBE_WIRE(ModelFacts, path, format, method, methods, sha256, bytes, inputs, outputs,
-                instructions, delegates, instruction_names)
+                instructions, delegates, instruction_names, instruction_delegates)
 INFERPROBE_WIRE(EngineFacts, name, title, version, backends, threads)
 INFERPROBE_WIRE(MemoryFacts, planned_bytes, planned_buffers, method_allocations, method_bytes,
                 run_allocations, run_bytes, peak_rss_bytes)
 INFERPROBE_WIRE(ClockFacts, source, tick_ns, read_cost_ps, realtime_minus_monotonic_ns,
                 boottime_minus_monotonic_ns)
+INFERPROBE_WIRE(BlockReading, process, start_ns, end_ns, steal_ticks, psi_cpu_some_us,
+                psi_io_some_us, psi_memory_some_us, quota_throttled_us, thermal_throttles,
+                freq_khz_min, freq_khz_max, load_average, temperature_c, canary_ns)
 INFERPROBE_WIRE(OutputCheck, verdict, max_abs_error, text, profiled_equal, repeatable, sha256)
 
 }  // namespace profile
@@ -61,7 +64,8 @@ static void to_json(json& out, const PerfOptions& options) {
          {"method", options.method},   {"inputs", options.inputs},
          {"data", options.data_files}, {"shapes", options.shapes},
          {"seed", options.seed},       {"warmup", options.warmup},
-         {"threads", options.threads}, {"run_id", options.run_id}};
+         {"threads", options.threads}, {"run_id", options.run_id},
+         {"ring_events", options.ring_events}};
   if (options.iterations) out["iterations"] = *options.iterations;
   if (options.duration_s) out["duration_s"] = *options.duration_s;
 }
@@ -76,6 +80,7 @@ static void from_json(const json& in, PerfOptions& options) {
   in.at("warmup").get_to(options.warmup);
   in.at("threads").get_to(options.threads);
   in.at("run_id").get_to(options.run_id);
+  in.at("ring_events").get_to(options.ring_events);
   if (in.contains("iterations")) options.iterations = in.at("iterations").get<uint64_t>();
   if (in.contains("duration_s")) options.duration_s = in.at("duration_s").get<double>();
 }

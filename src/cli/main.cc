@@ -1,0 +1,118 @@
+// The command line: flags, help and exit codes. The only file that includes CLI11, which costs
+// seconds of compile time.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <string>
+
+#include "cli/commands.h"
+#include "measure/worker.h"
+
+namespace inferprobe::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "Shows where inference time really goes, and prints no number that it did not measure.";
+
+constexpr const char* kExamples = R"(Examples:
+  inferprobe perf samples/vision_xnnpack.pte
+  inferprobe perf model.pte --input x=image.npy --trace out.pftrace --output result.json
+  inferprobe doctor
+
+Exit codes: 0 good, 1 failed, 2 wrong usage. `inferprobe COMMAND --help` says more.)";
+
+constexpr const char* kPerfExamples = R"(Examples:
+  inferprobe perf model.pte                           latency, operators, delegates
+  inferprobe perf model.pte --iterations 200          exactly 200 measured runs
+  inferprobe perf model.pte --input 0=x.npy --input 1=y.npy
+  inferprobe perf model.bpte                          checks the expected outputs, too
+  inferprobe perf model.pte --trace t.pftrace         open it in ui.perfetto.dev
+  inferprobe perf model.pte --etdump t.etdp           open it with executorch.devtools.Inspector
+  inferprobe perf model.pte --processes 5 --output r.json
+
+Latency comes from a loop without profiling. Operators come from a profiled one; what profiling
+costs is measured and printed. By default at least 100 runs and 1 s, until the median is known to
++-1 %, at most 10 s.)";
+
+void AddFormat(CLI::App* command, std::string* format) {
+  command->add_option("--format", *format, "How rows are printed")
+      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
+      ->capture_default_str();
+}
+
+void AddPerf(CLI::App* command, PerfCommand* perf) {
+  measure::PerfOptions& options = perf->options;
+  command->footer(kPerfExamples);
+  command->add_option("MODEL", options.model, "The model's file")->required();
+  command->add_option("--engine", options.engine, "Engine; default: by the file's content");
+  command->add_option("--method", options.method, "Method to run")->capture_default_str();
+  command
+      ->add_option("--input", options.inputs,
+                   "An input: NAME=FILE.npy, INDEX=FILE.npy, or FILE.npy in order; default: random")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--shape", options.shapes,
+                   "Shape of a random input, where the model leaves it open: NAME=1x3x224x224")
+      ->allow_extra_args(false);
+  command->add_option("--data", options.data_files, "Tensors kept apart from the program (.ptd)")
+      ->allow_extra_args(false);
+  command->add_option("--seed", options.seed, "Seed of random inputs")->capture_default_str();
+  auto* iterations = command->add_option("--iterations", options.iterations,
+                                         "Exactly this many measured runs in each process");
+  iterations->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  command
+      ->add_option("--duration", options.duration_s, "Seconds of measured runs in each process")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->excludes(iterations);
+  command->add_option("--warmup", options.warmup, "Runs before the measurement")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1'000'000}))
+      ->capture_default_str();
+  command->add_option("--processes", options.processes, "Fresh processes, one after another")
+      ->check(CLI::Range(1U, 1000U))
+      ->capture_default_str();
+  command->add_option("--threads", options.threads, "Threads of the engine's pool; default: its own")
+      ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--ring-events", options.ring_events, "Events that a thread can hold between drains")
+      ->check(CLI::Range(256U, 1U << 24))
+      ->capture_default_str();
+  command->add_option("--output", options.output, "Write the result as JSON");
+  command->add_option("--trace", options.trace, "Write a Perfetto trace");
+  command->add_option("--etdump", options.etdump, "Write an ETDump");
+  command->add_flag("--force", options.force, "Replace outputs that exist");
+  command->add_flag("--all", perf->all_rows, "Print every row, also the small ones");
+  command->add_flag("--quiet", perf->quiet, "Print nothing but errors");
+  AddFormat(command, &perf->format);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(kAbout, "inferprobe");
+  app.footer(kExamples);
+  app.set_version_flag("--version", "inferprobe " INFERPROBE_VERSION);
+  app.require_subcommand(1);
+
+  PerfCommand perf;
+  AddPerf(app.add_subcommand("perf", "Measure a model: latency, operators, delegates")->alias("bench"),
+          &perf);
+  DoctorCommand doctor;
+  CLI::App* doctor_app =
+      app.add_subcommand("doctor", "What can be measured on this machine, and why the rest cannot");
+  AddFormat(doctor_app, &doctor.format);
+  // Started by perf; hidden from the help.
+  app.add_subcommand("worker")->group("");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 prints help and version on stdout, everything else on stderr.
+    return app.exit(error) == 0 ? kGood : kWrongUsage;
+  }
+  if (app.got_subcommand("worker")) return measure::RunWorker();
+  if (app.got_subcommand("doctor")) return RunDoctorCommand(doctor);
+  return RunPerfCommand(std::move(perf));
+}
+
+}  // namespace
+}  // namespace inferprobe::cli
+
+int main(int argc, char** argv) { return inferprobe::cli::Main(argc, argv); }

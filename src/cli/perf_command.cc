@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/progress_line.h"
+#include "measure/perf.h"
+#include "report/perf_text.h"
+
+namespace inferprobe::cli {
+namespace {
+
+std::atomic<bool> g_cancel{false};
+
+// The first Ctrl-C ends the measurement and keeps what was drained; the second ends the program.
+void OnInterrupt(int /*signal*/) {
+  g_cancel.store(true);
+  std::signal(SIGINT, SIG_DFL);
+}
+
+int FailureOf(const profile::PerfResult& result) {
+  int code = kGood;
+  for (const profile::ProcessResult& process : result.processes) {
+    if (process.failure.empty()) continue;
+    PrintError({ErrorCode::kCrashed,
+                result.processes.size() > 1
+                    ? fmt::format("process {}: {}", process.index, process.failure)
+                    : process.failure,
+                ""});
+    code = kFailed;
+  }
+  if (result.outputs.verdict == profile::OutputCheck::Verdict::kMismatch) {
+    PrintError({ErrorCode::kEngine, "the outputs are not the expected ones: " + result.outputs.text,
+                ""});
+    code = kFailed;
+  }
+  return code;
+}
+
+}  // namespace
+
+int RunPerfCommand(PerfCommand command) {
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a full quota is an error of write(), not the end of the process
+  ProgressLine line(!command.quiet && isatty(STDERR_FILENO) != 0);
+  auto result = measure::RunPerf(
+      command.options, [&](const measure::Progress& progress) { line.Show(progress); }, &g_cancel);
+  line.Clear();
+  if (!result) return PrintError(result.error());
+  if (!command.quiet) {
+    report::PerfTextOptions text;
+    text.all_rows = command.all_rows;
+    const auto format = report::ParseFormat(command.format);
+    std::fputs(report::PerfReport(*result, format, text).c_str(), stdout);
+    if (format == report::Format::kTable) {
+      std::string wrote;
+      for (const std::string* path :
+           {&command.options.output, &command.options.trace, &command.options.etdump}) {
+        if (!path->empty()) wrote += (wrote.empty() ? "" : ", ") + *path;
+      }
+      fmt::print("\nwrote      {}\n",
+                 wrote.empty() ? "nothing; --output, --trace, --etdump write files" : wrote);
+    }
+    if (std::fflush(stdout) != 0) {
+      return PrintError({ErrorCode::kIo, "cannot write to standard output", ""});
+    }
+  }
+  return FailureOf(*result);
+}
+
+}  // namespace inferprobe::cli

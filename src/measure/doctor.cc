@@ -1,0 +1,100 @@
+#include "measure/doctor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/perf_event_probe.h"
+#include "inferprobe/clock.h"
+#include "measure/engine_registry.h"
+#include "measure/machine/disturbance.h"
+#include "measure/machine/environment.h"
+#include "measure/worker_client.h"
+#include "record/calibrate.h"
+
+namespace inferprobe::measure {
+namespace {
+
+using profile::Metric;
+using profile::Missing;
+using profile::Status;
+
+Metric<std::string> EngineState(const std::string& program, const EngineInfo& info) {
+  if (auto found = FindPlugin(std::string(info.name)); !found) {
+    return Missing{Status::kNotBuiltIn, found.error().hint};
+  }
+  auto described = DescribeEngine(program, std::string(info.name));
+  if (!described) {
+    const Error& error = described.error();
+    return Missing{Status::kUnavailable,
+                   error.message + (error.hint.empty() ? "" : "; " + error.hint)};
+  }
+  std::string text = fmt::format("{} {}; delegates: {}", described->title, described->version,
+                                 fmt::join(described->backends, ", "));
+  for (const std::string& note : described->notes) text += "; " + note;
+  return text;
+}
+
+void AddClocks(std::vector<DoctorRow>* rows) {
+  const record::ProbeCosts& costs = record::CalibratedCosts();
+  if (Clock().tsc) {
+    rows->push_back({"clock", "TSC",
+                     fmt::format("in use: a tick is {:.2f} ns, a reading costs {:.1f} ns",
+                                 costs.tick_ns, costs.clock_read_ns)});
+    rows->push_back({"clock", "CLOCK_MONOTONIC", std::string("the scale of every time")});
+  } else {
+    rows->push_back({"clock", "TSC", Missing{Status::kUnsupported, WhyNotTsc()}});
+    rows->push_back({"clock", "CLOCK_MONOTONIC",
+                     fmt::format("in use: a tick is {:.0f} ns, a reading costs {:.1f} ns",
+                                 costs.tick_ns, costs.clock_read_ns)});
+  }
+}
+
+void AddCounters(std::vector<DoctorRow>* rows) {
+  const base::PerfEventProbe probe = base::ProbePerfEvents();
+  Metric<std::string> state = Missing{Status::kNotBuiltIn, "the machine has them; this version of "
+                                                           "inferprobe does not read them"};
+  if (probe.error != 0) {
+    const bool permission = probe.error == EACCES || probe.error == EPERM;
+    state = Missing{permission ? Status::kPermissionDenied : Status::kUnsupported, probe.text};
+  }
+  for (const char* name : {"cycles", "instructions", "cache references", "cache misses"}) {
+    rows->push_back({"counter", name, state});
+  }
+  rows->push_back({"counter", "context switches, page faults",
+                   std::string("from getrusage and schedstat, for each run")});
+}
+
+void AddHooks(std::vector<DoctorRow>* rows, const std::string& program) {
+  (void)program;
+  rows->push_back({"hook", "ExecuTorch event tracer",
+                   FindPlugin("executorch")
+                       ? Metric<std::string>(std::string("operators, kernels, delegate calls and "
+                                                         "what delegates report"))
+                       : Metric<std::string>(Missing{Status::kNotBuiltIn, "needs the engine"})});
+  rows->push_back({"hook", "scopes in your own code",
+                   std::string("#include <inferprobe/scope.h>, link inferprobe::record")});
+  rows->push_back({"hook", "parallel regions",
+                   Missing{Status::kNotBuiltIn, "not in this version"}});
+  rows->push_back({"hook", "GPU times from ETW",
+                   Missing{Status::kUnsupported, "only on Windows"}});
+}
+
+}  // namespace
+
+std::vector<DoctorRow> Examine(const std::string& program) {
+  std::vector<DoctorRow> rows;
+  for (const EngineInfo& info : KnownEngines()) {
+    rows.push_back({"engine", std::string(info.title), EngineState(program, info)});
+  }
+  AddClocks(&rows);
+  for (const DisturbanceSource& source : DisturbanceSources()) {
+    rows.push_back({"disturbance", source.name,
+                    source.available ? Metric<std::string>(source.where)
+                                     : Metric<std::string>(source.available.missing())});
+  }
+  AddCounters(&rows);
+  AddHooks(&rows, program);
+  return rows;
+}
+
+}  // namespace inferprobe::measure

@@ -1,0 +1,273 @@
+#include "measure/perf.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <set>
+
+#include "analyze/disturbances.h"
+#include "analyze/latency.h"
+#include "analyze/operators.h"
+#include "analyze/perturbation.h"
+#include "analyze/statistics.h"
+#include "base/atomic_file.h"
+#include "base/files.h"
+#include "formats/etdump/writer.h"
+#include "formats/perfetto/writer.h"
+#include "formats/result_json/result_json.h"
+#include "measure/engine_registry.h"
+#include "measure/machine/environment.h"
+#include "measure/worker_client.h"
+
+namespace inferprobe::measure {
+namespace {
+
+using profile::Metric;
+using profile::Profile;
+using profile::RunMode;
+using profile::Status;
+
+// Everything that can be refused before work starts is refused here.
+Result<void> CheckOptions(PerfOptions* options) {
+  if (!base::FileExists(options->model)) {
+    return MakeError(ErrorCode::kNotFound, fmt::format("{}: no such file", options->model));
+  }
+  if (options->engine.empty()) {
+    auto engine = EngineForFile(options->model);
+    if (!engine) return tl::unexpected(engine.error());
+    options->engine = *engine;
+  }
+  if (auto plugin = FindPlugin(options->engine); !plugin) return tl::unexpected(plugin.error());
+  const auto overwrite = options->force ? base::Overwrite::kForce : base::Overwrite::kRefuse;
+  std::set<std::string> outputs;
+  for (const std::string* path : {&options->output, &options->trace, &options->etdump}) {
+    if (path->empty()) continue;
+    if (*path == options->model) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{} is the model: it is not overwritten", *path));
+    }
+    if (!outputs.insert(*path).second) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{} is given for two outputs", *path));
+    }
+    INFERPROBE_RETURN_IF_ERROR(base::CheckWritable(*path, overwrite));
+  }
+  if (options->run_id.empty()) options->run_id = base::RandomHex128();
+  if (options->worker_program.empty()) options->worker_program = base::ExecutablePath();
+  return {};
+}
+
+std::string NowText() {
+  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+Metric<double> MedianMs(const std::vector<double>& values_ms, const char* why) {
+  if (values_ms.empty()) return {Status::kNotMeasured, why};
+  return analyze::Quantile(analyze::Sorted(values_ms), 0.5);
+}
+
+// One `perf`: the workers, one after another, and what comes of them.
+class Perf {
+ public:
+  Perf(PerfOptions options, ProgressSink progress, const std::atomic<bool>* cancel)
+      : options_(std::move(options)), progress_(std::move(progress)), cancel_(cancel) {}
+
+  Result<profile::PerfResult> Run();
+
+ private:
+  Result<void> OpenTrace();
+  Result<void> RunProcess(uint16_t process);
+  void Describe(profile::PerfResult* result) const;
+  void Analyze(profile::PerfResult* result) const;
+  Result<void> WriteFiles(profile::PerfResult* result);
+  [[nodiscard]] base::Overwrite overwrite() const {
+    return options_.force ? base::Overwrite::kForce : base::Overwrite::kRefuse;
+  }
+
+  PerfOptions options_;
+  ProgressSink progress_;
+  const std::atomic<bool>* cancel_;
+  std::string started_at_ = NowText();
+  Profile profile_;
+  std::optional<perfetto::Writer> trace_;
+  std::vector<WorkerOutcome> outcomes_;
+};
+
+Result<void> Perf::OpenTrace() {
+  if (options_.trace.empty()) return {};
+  auto file = base::AtomicFile::Create(options_.trace, overwrite());
+  if (!file) return tl::unexpected(file.error());
+  auto writer = perfetto::Writer::Create(std::move(*file), &profile_);
+  if (!writer) return tl::unexpected(writer.error());
+  trace_.emplace(std::move(*writer));
+  return {};
+}
+
+Result<void> Perf::RunProcess(uint16_t process) {
+  WorkerClient::Sinks sinks;
+  sinks.imported = [this](const profile::DrainedRange& imported) -> Result<void> {
+    if (!trace_) return {};
+    return trace_->Append(imported.first_slice, imported.slice_count, imported.first_counter,
+                          imported.counter_count);
+  };
+  sinks.phase = [this, process](const PhaseMessage& phase) {
+    if (!progress_) return;
+    progress_({phase.phase, process, options_.processes, phase.done, phase.total, phase.seconds});
+  };
+  WorkerClient client(&profile_, std::move(sinks), cancel_);
+  PlanMessage plan;
+  plan.options = options_;
+  plan.process = process;
+  auto outcome = client.Run(options_.worker_program, plan);
+  if (!outcome) return tl::unexpected(outcome.error());
+  outcomes_.push_back(std::move(*outcome));
+  return {};
+}
+
+void Perf::Describe(profile::PerfResult* result) const {
+  result->tool_version = INFERPROBE_VERSION;
+  result->run_id = options_.run_id;
+  result->started_at = started_at_;
+  result->environment = DescribeEnvironment();
+  result->settings.method = options_.method;
+  if (options_.iterations) {
+    result->settings.iterations = static_cast<int64_t>(*options_.iterations);
+  } else {
+    result->settings.iterations = {Status::kNotRequested, "--iterations fixes it"};
+  }
+  if (options_.duration_s) {
+    result->settings.duration_s = *options_.duration_s;
+  } else {
+    result->settings.duration_s = {Status::kNotRequested, "--duration fixes it"};
+  }
+  result->settings.warmup = options_.warmup;
+  result->settings.processes = options_.processes;
+  if (options_.threads > 0) {
+    result->settings.threads = int64_t{options_.threads};
+  } else {
+    result->settings.threads = {Status::kNotRequested, "the engine's default; --threads sets it"};
+  }
+  result->settings.seed = options_.seed;
+  result->settings.level = "delegate";
+
+  std::vector<double> loads;
+  for (size_t k = 0; k < outcomes_.size(); ++k) {
+    const WorkerOutcome& outcome = outcomes_[k];
+    profile::ProcessResult process;
+    process.index = static_cast<uint16_t>(k);
+    process.pid = outcome.pid;
+    if (outcome.failure) process.failure = outcome.failure->message;
+    for (const profile::Slice& slice : profile_.slices) {
+      if (slice.category == profile::Category::kLoad &&
+          profile_.tracks[slice.track].pid == outcome.pid) {
+        process.load_ms = static_cast<double>(slice.dur_ns) / 1e6;
+      }
+    }
+    for (const profile::Run& run : profile_.runs) {
+      if (run.process != k) continue;
+      if (run.mode == RunMode::kFirst) process.first_run_ms = static_cast<double>(run.dur_ns) / 1e6;
+      process.latency_runs += run.mode == RunMode::kLatency ? 1 : 0;
+      process.profiled_runs += run.mode == RunMode::kPairOn ? 1 : 0;
+    }
+    if (process.load_ms) loads.push_back(*process.load_ms);
+    result->processes.push_back(std::move(process));
+    if (outcome.loaded) {
+      result->model = outcome.loaded->model;
+      result->engine = outcome.loaded->engine;
+    }
+    if (outcome.done) {
+      result->memory = outcome.done->memory;
+      result->outputs = outcome.done->outputs;
+    }
+  }
+  result->clock = profile_.clock;
+  result->load_ms = MedianMs(loads, "the program was not loaded");
+}
+
+void Perf::Analyze(profile::PerfResult* result) const {
+  // With --iterations the user has said how many runs count; otherwise a slow start is cut off.
+  analyze::LatencyAnalysis latency = analyze::AnalyzeLatency(
+      profile_, {.warmup_requested = options_.warmup, .find_steady_state = !options_.iterations});
+  result->latency = latency.latency;
+  result->warmup = latency.warmup;
+  result->first_run_ms = latency.first_run_ms;
+  result->perturbation = analyze::AnalyzePerturbation(profile_);
+  std::vector<profile::BlockReading> blocks;
+  double event_cost_ns = 0;
+  for (const WorkerOutcome& outcome : outcomes_) {
+    blocks.insert(blocks.end(), outcome.blocks.begin(), outcome.blocks.end());
+    if (outcome.loaded) event_cost_ns = outcome.loaded->event_cost_ns;
+  }
+  result->disturbances = analyze::FindDisturbances(profile_, latency, blocks);
+  analyze::OperatorTable table =
+      analyze::BuildOperators(profile_, result->model, {result->model.method, event_cost_ns});
+  result->ops = std::move(table.ops);
+  result->delegates = std::move(table.delegates);
+  result->unattributed_ns = table.unattributed_ns;
+  result->profiled_runs = table.runs;
+  result->profiled_mean_ns = table.mean_ns;
+  result->losses = profile_.losses;
+  result->losses.Merge(table.losses);
+}
+
+Result<void> Perf::WriteFiles(profile::PerfResult* result) {
+  if (progress_) progress_({"write", 0, options_.processes, 0, 0, 0});
+  if (trace_) {
+    result->losses.Merge(trace_->losses());
+    INFERPROBE_RETURN_IF_ERROR(trace_->Finish({{"run_id", options_.run_id},
+                                               {"model", result->model.path},
+                                               {"engine", result->engine.version}}));
+  }
+  if (!options_.etdump.empty()) {
+    INFERPROBE_RETURN_IF_ERROR(
+        etdump::WriteEtdump(profile_, options_.etdump, overwrite()));
+  }
+  if (!options_.output.empty()) {
+    INFERPROBE_RETURN_IF_ERROR(base::WriteFileAtomically(
+        options_.output, result_json::WriteResultJson(*result), overwrite()));
+  }
+  return {};
+}
+
+Result<profile::PerfResult> Perf::Run() {
+  INFERPROBE_RETURN_IF_ERROR(CheckOptions(&options_));
+  profile_.run_id = options_.run_id;
+  profile_.process_name = "inferprobe worker";
+  INFERPROBE_RETURN_IF_ERROR(OpenTrace());
+  for (uint32_t process = 0; process < options_.processes; ++process) {
+    if (auto run = RunProcess(static_cast<uint16_t>(process)); !run) {
+      if (trace_) trace_->Abandon();
+      return tl::unexpected(std::move(run).error());
+    }
+    const WorkerOutcome& outcome = outcomes_.back();
+    // The engine's own refusal (a wrong input, a missing operator) will be the same next time.
+    if (outcome.failure && !outcome.died && !outcome.done) break;
+  }
+
+  profile::PerfResult result;
+  Describe(&result);
+  uint64_t latency_runs = 0;
+  for (const profile::ProcessResult& process : result.processes) {
+    latency_runs += process.latency_runs;
+  }
+  if (latency_runs == 0) {
+    if (trace_ && outcomes_.back().died) trace_->Abandon();
+    return tl::unexpected(outcomes_.back().failure.value_or(
+        Error{ErrorCode::kInternal, "the worker measured nothing", ""}));
+  }
+  Analyze(&result);
+  INFERPROBE_RETURN_IF_ERROR(WriteFiles(&result));
+  return result;
+}
+
+}  // namespace
+
+Result<profile::PerfResult> RunPerf(const PerfOptions& options, const ProgressSink& progress,
+                                    const std::atomic<bool>* cancel) {
+  return Perf(options, progress, cancel).Run();
+}
+
+}  // namespace inferprobe::measure

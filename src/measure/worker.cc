@@ -1,0 +1,326 @@
+#include "measure/worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "analyze/stop_rule.h"
+#include "base/files.h"
+#include "base/message_channel.h"
+#include "inferprobe/recorder.h"
+#include "measure/engine_registry.h"
+#include "measure/inputs/compare_outputs.h"
+#include "measure/inputs/inputs.h"
+#include "measure/machine/disturbance.h"
+#include "measure/machine/system_file.h"
+#include "measure/machine/system_text.h"
+#include "measure/run_loop.h"
+#include "measure/wire.h"
+#include "record/calibrate.h"
+#include "record/ring_writer.h"
+
+namespace inferprobe::measure {
+namespace {
+
+using profile::RunMode;
+
+constexpr int64_t kProfileBudgetNs = 2'000'000'000;
+constexpr uint64_t kProfiledWarmUps = 3;
+
+// VmHWM: ru_maxrss of a child would start at its parent's.
+profile::Metric<int64_t> PeakResidentBytes() {
+  const profile::Metric<std::string> text = ReadSystemFile({}, "/proc/self/status");
+  if (!text) return text.missing();
+  std::string_view value = ValueOfKey(*text, "VmHWM");
+  value.remove_suffix(value.ends_with(" kB") ? 3 : 0);
+  const profile::Metric<int64_t> kilobytes = ParseInteger(value);
+  if (!kilobytes) return kilobytes.missing();
+  return *kilobytes * 1024;
+}
+
+// What each run cost besides its own work.
+class DisturbanceLedger final : public RunHook {
+ public:
+  void BeforeRun(RunMode /*mode*/) override { meter_.Begin(); }
+  void AfterRun(RunMode /*mode*/) override { last_run_ = meter_.End(); }
+  [[nodiscard]] const profile::RunDisturbance& last_run() const { return last_run_; }
+
+ private:
+  RunCostMeter meter_;
+  profile::RunDisturbance last_run_;
+};
+
+// The life of one worker: from the plan to `done`.
+class Worker {
+ public:
+  explicit Worker(base::MessageChannel channel) : channel_(std::move(channel)) {}
+
+  Result<void> Serve();
+  void Report(const Error& error) { (void)Send(ErrorMessage{error}); }
+
+ private:
+  Result<void> Send(const Message& message) { return channel_.Send(Encode(message)); }
+  Result<void> SendPhase(const char* phase, uint64_t done, uint64_t total, double seconds) {
+    return Send(PhaseMessage{phase, done, total, seconds});
+  }
+  Result<Message> Next();
+  Result<void> Describe();
+  Result<void> Perf();
+  Result<void> Load();
+  Result<void> ChooseInputs();
+  Result<void> CheckOutputs();
+  Result<void> Measure(RunLoop* loop);
+  Result<void> DrainRings();
+  Result<std::vector<std::string>> OutputHashes(bool observed, std::vector<Tensor>* outputs);
+
+  base::MessageChannel channel_;
+  PlanMessage plan_;
+  std::unique_ptr<Engine> engine_;
+  internal::ThreadRing* ring_ = nullptr;
+  profile::ModelFacts model_;
+  std::vector<Tensor> expected_;
+  profile::OutputCheck outputs_;
+};
+
+Result<Message> Worker::Next() {
+  auto received = channel_.Receive(-1);
+  if (!received) return tl::unexpected(received.error());
+  if (received->what != base::Received::What::kMessage) {
+    return MakeError(ErrorCode::kCrashed, "the parent process is gone");
+  }
+  return Decode(received->message);
+}
+
+Result<void> Worker::Serve() {
+  auto message = Next();
+  if (!message) return tl::unexpected(message.error());
+  const auto* plan = std::get_if<PlanMessage>(&*message);
+  if (plan == nullptr) return MakeError(ErrorCode::kInternal, "the first message is no plan");
+  plan_ = *plan;
+  return plan_.describe ? Describe() : Perf();
+}
+
+Result<void> Worker::Describe() {
+  auto plugin = LoadPlugin(plan_.options.engine);
+  if (!plugin) return tl::unexpected(plugin.error());
+  const EngineDescription description = (*plugin)->Describe();
+  return Send(DescribedMessage{description.name, description.title, description.version,
+                               description.backends, description.notes});
+}
+
+Result<void> Worker::DrainRings() {
+  INFERPROBE_RETURN_IF_ERROR(Send(DrainMessage{}));
+  auto answer = Next();
+  if (!answer) return tl::unexpected(answer.error());
+  if (!std::holds_alternative<DrainedMessage>(*answer)) {
+    return MakeError(ErrorCode::kInternal, "the answer to a drain is no \"drained\"");
+  }
+  return {};
+}
+
+Result<void> Worker::Load() {
+  auto plugin = LoadPlugin(plan_.options.engine);
+  if (!plugin) return tl::unexpected(plugin.error());
+
+  LoadOptions load;
+  load.path = plan_.options.model;
+  load.method = plan_.options.method;
+  load.data_files = plan_.options.data_files;
+  load.threads = plan_.options.threads;
+  const uint64_t start = NowTicks();
+  auto engine = (*plugin)->Load(load);
+  const uint64_t end = NowTicks();
+  if (!engine) return tl::unexpected(engine.error());
+  engine_ = std::move(*engine);
+  const record::OpenedSlice slice = record::OpenSlice(ring_);
+  record::CloseSlice(ring_, slice);
+  record::Publish(ring_, record::Cell{start, end, record::InternName("load"), slice.id, 0,
+                                      record::PackInfo(record::CellType::kLoad, 0)});
+  return {};
+}
+
+Result<void> Worker::ChooseInputs() {
+  model_ = engine_->model();
+  const std::vector<TensorSpec> specs = engine_->inputs();
+  std::vector<BundledCase> cases = engine_->bundled_cases();
+  std::vector<Tensor> inputs;
+  std::vector<std::string> sources;
+  if (plan_.options.inputs.empty() && plan_.options.shapes.empty() && !cases.empty()) {
+    inputs = std::move(cases.front().inputs);
+    expected_ = std::move(cases.front().expected);
+    sources.assign(inputs.size(), "bundled case 0");
+  } else {
+    auto resolved = ResolveInputs(
+        specs, {plan_.options.inputs, plan_.options.shapes, plan_.options.seed});
+    if (!resolved) return tl::unexpected(resolved.error());
+    inputs = std::move(resolved->tensors);
+    sources = std::move(resolved->sources);
+  }
+  model_.inputs.clear();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    profile::InputFacts facts;
+    facts.spec = specs[i];
+    facts.spec.shape = inputs[i].shape;
+    facts.source = sources[i];
+    model_.inputs.push_back(std::move(facts));
+  }
+  return engine_->SetInputs(std::move(inputs));
+}
+
+Result<std::vector<std::string>> Worker::OutputHashes(bool observed, std::vector<Tensor>* outputs) {
+  auto taken = engine_->Outputs(observed);
+  if (!taken) return tl::unexpected(taken.error());
+  std::vector<std::string> hashes;
+  for (const Tensor& tensor : *taken) {
+    hashes.push_back(base::Sha256Hex(
+        {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()}));
+  }
+  if (outputs != nullptr) *outputs = std::move(*taken);
+  return hashes;
+}
+
+// After the first run: what came out, whether it comes out again, and with profiling on too. A
+// program that keeps state between runs differs from run to run by design; then the comparison with
+// the profiled instance says nothing and is not made.
+Result<void> Worker::CheckOutputs() {
+  std::vector<Tensor> outputs;
+  auto first = OutputHashes(false, &outputs);
+  if (!first) return tl::unexpected(first.error());
+  outputs_.sha256 = *first;
+  if (!expected_.empty()) {
+    const OutputComparison comparison = CompareOutputs(outputs, expected_);
+    outputs_.verdict = comparison.match ? profile::OutputCheck::Verdict::kMatch
+                                        : profile::OutputCheck::Verdict::kMismatch;
+    outputs_.text = comparison.text;
+    if (comparison.max_abs_error) outputs_.max_abs_error = *comparison.max_abs_error;
+  }
+  INFERPROBE_RETURN_IF_ERROR(engine_->Run(false));
+  auto second = OutputHashes(false, nullptr);
+  if (!second) return tl::unexpected(second.error());
+  outputs_.repeatable = *first == *second;
+  INFERPROBE_RETURN_IF_ERROR(engine_->PrepareObserved());
+  INFERPROBE_RETURN_IF_ERROR(engine_->Run(true));
+  auto observed = OutputHashes(true, nullptr);
+  if (!observed) return tl::unexpected(observed.error());
+  if (*first == *second) {
+    outputs_.profiled_equal = *first == *observed;
+  } else {
+    outputs_.profiled_equal = {profile::Status::kUnsupported,
+                               "two runs without profiling differ already: the program keeps state "
+                               "or is not deterministic"};
+  }
+  return {};
+}
+
+Result<void> Worker::Measure(RunLoop* loop) {
+  INFERPROBE_RETURN_IF_ERROR(SendPhase("warm up", 0, plan_.options.warmup, 0));
+  if (auto first = loop->Run(RunMode::kFirst); !first) return tl::unexpected(first.error());
+  INFERPROBE_RETURN_IF_ERROR(CheckOutputs());
+  // Long models must not spend minutes on a default that was meant for short ones: warm-up ends
+  // after the time that the whole measurement may take, too.
+  const RunLoop::Limits warm_up = {plan_.options.warmup, 10'000'000'000, 1};
+  if (plan_.options.warmup > 0) {
+    if (auto runs = loop->Runs(RunMode::kWarmup, warm_up, {}); !runs) {
+      return tl::unexpected(runs.error());
+    }
+  }
+
+  RunLoop::Limits limits;
+  analyze::StopRule rule;
+  rule.iterations = plan_.options.iterations;
+  rule.duration_s = plan_.options.duration_s;
+  if (rule.iterations) limits.runs = *rule.iterations;
+  if (rule.duration_s) limits.ns = static_cast<int64_t>(*rule.duration_s * 1e9);
+  analyze::StopDecider decider(rule);
+  const auto stop = [&](const std::vector<int64_t>& samples, int64_t elapsed_ns) {
+    (void)SendPhase("latency", samples.size(), limits.runs == UINT64_MAX ? 0 : limits.runs,
+                    static_cast<double>(elapsed_ns) / 1e9);
+    return decider.Decide(samples, elapsed_ns) != analyze::StopReason::kContinue;
+  };
+  auto samples = loop->Runs(RunMode::kLatency, limits, stop);
+  if (!samples) return tl::unexpected(samples.error());
+
+  const RunLoop::Limits profiled_warm_up = {kProfiledWarmUps, INT64_MAX, 1};
+  if (auto runs = loop->Runs(RunMode::kWarmupOn, profiled_warm_up, {}); !runs) {
+    return tl::unexpected(runs.error());
+  }
+  RunLoop::Limits triples;
+  triples.runs = samples->size();
+  triples.at_least = 3;
+  if (!rule.iterations) triples.ns = std::min(loop->elapsed_ns(), kProfileBudgetNs);
+  INFERPROBE_RETURN_IF_ERROR(SendPhase("profile", 0, triples.runs, 0));
+  auto done = loop->Triples(plan_.options.seed + plan_.process, triples);
+  if (!done) return tl::unexpected(done.error());
+  return {};
+}
+
+Result<void> Worker::Perf() {
+  RecorderOptions recording;
+  recording.shared_fd = kWorkerRingsFd;
+  recording.events_per_thread = plan_.options.ring_events;
+  recording.run_id = plan_.options.run_id;
+  recording.process_name = "inferprobe worker";
+  auto recorder = Recorder::Start(recording);
+  if (!recorder) return tl::unexpected(recorder.error());
+  ring_ = record::AttachThread();
+  if (ring_ == nullptr) return MakeError(ErrorCode::kInternal, "the recorder has no ring");
+
+  INFERPROBE_RETURN_IF_ERROR(SendPhase("load", 0, 0, 0));
+  INFERPROBE_RETURN_IF_ERROR(Load());
+  INFERPROBE_RETURN_IF_ERROR(ChooseInputs());
+  const record::ProbeCosts& costs = record::CalibratedCosts();
+  LoadedMessage loaded;
+  loaded.model = model_;
+  loaded.engine = engine_->engine();
+  loaded.clock.source = Clock().tsc ? "tsc" : "clock_gettime";
+  loaded.clock.tick_ns = costs.tick_ns;
+  loaded.clock.read_cost_ps = static_cast<int64_t>(costs.clock_read_ns * 1000);
+  loaded.clock.realtime_minus_monotonic_ns = Clock().realtime_minus_monotonic_ns;
+  loaded.clock.boottime_minus_monotonic_ns = Clock().boottime_minus_monotonic_ns;
+  loaded.event_cost_ns = costs.event_ns;
+  INFERPROBE_RETURN_IF_ERROR(Send(loaded));
+
+  DisturbanceLedger ledger;
+  BlockMeter block;
+  RunLoop::Callbacks callbacks;
+  callbacks.drain = [this] { return DrainRings(); };
+  callbacks.block_begin = [&] { block.Begin(); };
+  callbacks.block_end = [&]() -> Result<void> {
+    profile::BlockReading reading = block.End();
+    reading.process = plan_.process;
+    return Send(BlockMessage{std::move(reading)});
+  };
+  callbacks.run_cost = [&] { return ledger.last_run(); };
+  const std::vector<RunHook*> hooks = {&ledger};
+  RunLoop loop(engine_.get(), ring_, hooks, std::move(callbacks));
+  INFERPROBE_RETURN_IF_ERROR(Measure(&loop));
+  INFERPROBE_RETURN_IF_ERROR(loop.Drain());
+
+  DoneMessage done;
+  done.memory = engine_->memory();
+  done.memory.peak_rss_bytes = PeakResidentBytes();
+  done.outputs = outputs_;
+  engine_.reset();
+  for (RunHook* hook : hooks) hook->EngineReleased();
+  return Send(done);
+}
+
+}  // namespace
+
+int RunWorker() {
+  auto channel = base::MessageChannel::FromFd(kWorkerChannelFd);
+  if (!channel) {
+    std::fputs("inferprobe worker: started by `inferprobe perf`, of no use on its own\n", stderr);
+    return 2;
+  }
+  Worker worker(std::move(*channel));
+  if (auto served = worker.Serve(); !served) {
+    worker.Report(served.error());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace inferprobe::measure
