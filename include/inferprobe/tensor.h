@@ -44,6 +44,8 @@ struct TensorSpec {
   std::vector<int64_t> shape;  // upper bound where `dynamic`
   bool dynamic = false;
   bool is_scalar = false;
+  // Not empty: the program was specialised to this value, and takes no other.
+  std::vector<std::byte> fixed_value;
 };
 
 // "f32[1,3,128,128]"-like text, as shown to people.
