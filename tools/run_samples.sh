@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# `make run`: profiles sample programs, and leaves traces and results in out/.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+mkdir -p out
+for name in cnn_xnnpack transformer_portable; do
+  printf '\n$ build/release/inferprobe perf samples/%s.pte\n' "$name"
+  # --force: out/ is this script's own.
+  build/release/inferprobe perf "samples/$name.pte" --force \
+    --output "out/$name.json" --trace "out/$name.pftrace"
+done
+printf '\nIn out/: a result (NAME.json) and a trace (NAME.pftrace: open it in ui.perfetto.dev) of each.\n'

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# `make test`: C++ tests, then the end-to-end and Python tests. Everything runs even when something
+# fails; the last line counts both.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+export PATH="$PWD/.venv/bin:$PATH"
+reports=build/reports
+mkdir -p "$reports"
+rm -f "$reports"/test-*.xml
+
+tools/build.sh test
+tools/install_python.sh
+status=0
+ctest --test-dir build/test --output-on-failure --progress -j "$(nproc)" \
+  --output-junit "$PWD/$reports/test-cpp.xml" || status=1
+python -m pytest -q -p no:cacheprovider --junitxml "$reports/test-python.xml" tests/e2e python/tests ||
+  status=1
+python tools/test_summary.py "$reports"/test-*.xml || status=1
+exit $status
