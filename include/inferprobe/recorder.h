@@ -23,13 +23,13 @@ namespace inferprobe {
 struct RecorderOptions {
   // "": private memory. Otherwise a file that is mapped: it survives kill -9 of the process, and
   // `inferprobe show` reads it. An existing file is refused.
-  std::string file;
+  std::string file{};
   int shared_fd = -1;                  // or: memory that a parent process made (overrides `file`)
   uint32_t events_per_thread = 65536;  // rounded up to a power of two; 32 bytes each
   uint32_t max_threads = 64;
   uint32_t name_bytes = 1 << 20;  // for the names of scopes
-  std::string run_id;             // "": a random one
-  std::string process_name;       // "": the program's
+  std::string run_id{};           // "": a random one
+  std::string process_name{};     // "": the program's
 };
 
 // One finished scope, as Drain() gives it. Times are CLOCK_MONOTONIC ns.

@@ -26,7 +26,7 @@
 namespace inferprobe::record {
 
 // What the header says, checked.
-struct BlockFacts {
+struct INFERPROBE_API BlockFacts {
   uint32_t ring_count = 0;
   uint64_t ring_capacity = 0;
   int64_t pid = 0;
