@@ -24,7 +24,7 @@
 namespace inferprobe::analyze {
 
 struct OperatorOptions {
-  std::string root_name;  // "": the model's method
+  std::string root_name{};  // "": the model's method
   // Calibrated cost of recording one event, for OpRow::probe_cost_ns.
   double probe_cost_ns = 0;
 };

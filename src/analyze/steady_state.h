@@ -1,10 +1,11 @@
 // Where warm-up ends, found in the samples instead of assumed.
 //
 // The place is the change point that best separates slower (or faster) samples before it from those
-// after it: the largest standardised Wilcoxon rank statistic over all split points, with the
-// p-value of Miller and Siegmund (1982) for that maximum. Ranks make single outliers harmless; the
-// lag-1 correlation of the samples widens the test, as iterations of a process are not independent.
-// The search repeats behind each change point, so that a slow start in several steps is cut whole.
+// after it: the largest standardised difference of means over all split points, with the p-value of
+// Miller and Siegmund (1982) for that maximum. Samples are scored by their distance from the median
+// and cut off, so that single outliers are harmless; the lag-1 correlation of the samples widens
+// the test, as iterations of a process are not independent. The search repeats behind each change
+// point, so that a slow start in several steps is cut whole.
 //
 // The rule that people break: a change that is significant but under 1 % is left alone. With enough
 // samples everything is significant.
