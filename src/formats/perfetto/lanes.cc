@@ -1,0 +1,233 @@
+#include "formats/perfetto/lanes.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace inferprobe::perfetto {
+namespace {
+
+using profile::kNone;
+using profile::Loss;
+using profile::Profile;
+using profile::Slice;
+
+// A chain of parents longer than this is a cycle in a broken profile.
+constexpr size_t kDeepest = 512;
+
+int64_t End(const Slice& slice) { return slice.start_ns + slice.dur_ns; }
+
+bool InRange(const Slice& slice) {
+  return slice.start_ns >= 0 &&
+         slice.start_ns <= std::numeric_limits<int64_t>::max() - slice.dur_ns;
+}
+
+bool Usable(const Slice& slice) { return slice.dur_ns >= 0 && InRange(slice); }
+
+// The enclosing slice on the same track, kNone if there is none (an engine's track has the host
+// call as parent, which stands elsewhere) or if the profile contradicts itself.
+uint32_t EnclosingSlice(const Profile& profile, uint32_t index) {
+  const Slice& slice = profile.slices[index];
+  if (slice.parent >= profile.slices.size() || slice.parent == index) return kNone;
+  const Slice& parent = profile.slices[slice.parent];
+  const bool encloses = parent.track == slice.track && Usable(parent) &&
+                        parent.start_ns <= slice.start_ns && End(parent) >= End(slice);
+  return encloses ? slice.parent : kNone;
+}
+
+bool Encloses(const Profile& profile, uint32_t ancestor, uint32_t index) {
+  for (size_t depth = 0; depth < kDeepest && index != kNone; ++depth) {
+    index = EnclosingSlice(profile, index);
+    if (index == ancestor) return true;
+  }
+  return false;
+}
+
+size_t DepthOf(const Profile& profile, uint32_t index) {
+  size_t depth = 0;
+  while (depth < kDeepest && (index = EnclosingSlice(profile, index)) != kNone) ++depth;
+  return depth;
+}
+
+// `index` and those of its ancestors that start with it, outermost first.
+std::vector<uint32_t> TiedChain(const Profile& profile, uint32_t index) {
+  std::vector<uint32_t> chain;
+  const int64_t start = profile.slices[index].start_ns;
+  while (chain.size() < kDeepest && index != kNone && profile.slices[index].start_ns == start) {
+    chain.push_back(index);
+    index = EnclosingSlice(profile, index);
+  }
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+// Order of two slices of one track that start together, when neither is the other's ancestor:
+// slices without length first (they may belong into something that ends here), inner ones before
+// outer ones; of the others the longer first.
+bool StartsBefore(const Profile& profile, uint32_t a, uint32_t b) {
+  const auto key = [&](uint32_t index) {
+    const Slice& slice = profile.slices[index];
+    const auto depth = static_cast<int64_t>(DepthOf(profile, index));
+    return std::tuple(slice.dur_ns != 0, slice.dur_ns == 0 ? -depth : 0, -slice.dur_ns, depth,
+                      index);
+  };
+  return key(a) < key(b);
+}
+
+// By track and start; at equal starts the preorder of the tree that Slice::parent spans.
+bool PlacedBefore(const Profile& profile, uint32_t a, uint32_t b) {
+  const Slice& left = profile.slices[a];
+  const Slice& right = profile.slices[b];
+  if (left.track != right.track) return left.track < right.track;
+  if (left.start_ns != right.start_ns) return left.start_ns < right.start_ns;
+  if (a == b) return false;
+  const std::vector<uint32_t> left_chain = TiedChain(profile, a);
+  const std::vector<uint32_t> right_chain = TiedChain(profile, b);
+  return std::lexicographical_compare(
+      left_chain.begin(), left_chain.end(), right_chain.begin(), right_chain.end(),
+      [&](uint32_t x, uint32_t y) { return StartsBefore(profile, x, y); });
+}
+
+}  // namespace
+
+struct LanePlanner::Batch {
+  const Profile& profile;
+  uint32_t first;
+  uint32_t count;
+  [[nodiscard]] bool Holds(uint32_t slice) const { return slice >= first && slice - first < count; }
+};
+
+std::vector<SliceEdge> LanePlanner::Place(const Profile& profile, uint32_t first, uint32_t count,
+                                          profile::LossCounts& losses) {
+  const Batch batch{profile, first, count};
+  std::vector<uint32_t> order;
+  order.reserve(count);
+  for (uint32_t i = first; i < first + count; ++i) {
+    const Slice& slice = profile.slices[i];
+    if (slice.dur_ns < 0) {
+      losses.Add(Loss::kEndBeforeStart);
+    } else if (!InRange(slice)) {
+      losses.Add(Loss::kTimeOutOfRange);
+    } else {
+      order.push_back(i);
+    }
+  }
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return PlacedBefore(profile, a, b); });
+
+  moved_.clear();
+  for (const uint32_t slice : order) PlaceSlice(batch, slice, losses);
+
+  std::vector<SliceEdge> edges;
+  edges.reserve(order.size() * 2);
+  for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+    Close(batch, lane, 0);
+    LaneState& state = states_[lane];
+    edges.insert(edges.end(), state.edges.begin(), state.edges.end());
+    state.edges.clear();
+    Remember(state);
+  }
+  // Each lane's edges are in order already, and stay so: readers sort by time and keep the file's
+  // order where times are equal.
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const SliceEdge& a, const SliceEdge& b) { return a.time_ns < b.time_ns; });
+  return edges;
+}
+
+void LanePlanner::PlaceSlice(const Batch& batch, uint32_t slice, profile::LossCounts& losses) {
+  const uint32_t parent = EnclosingSlice(batch.profile, slice);
+  uint32_t wanted = 0;
+  if (const auto found = moved_.find(parent); found != moved_.end()) wanted = found->second;
+  uint32_t ordinal = wanted;
+  const uint16_t track = batch.profile.slices[slice].track;
+  while (!PlaceOn(batch, LaneOf(track, ordinal), slice,
+                  ordinal == wanted || parent != kNone ? parent : slice)) {
+    ++ordinal;
+  }
+  if (ordinal != wanted) losses.Add(Loss::kOverlapMoved);
+  if (ordinal != 0) moved_[slice] = ordinal;
+}
+
+// Begins `slice` on `lane` if it fits there: into `parent` (kNone: into whatever encloses it;
+// itself: into nothing).
+bool LanePlanner::PlaceOn(const Batch& batch, uint32_t lane, uint32_t slice, uint32_t parent) {
+  LaneState& state = states_[lane];
+  const Slice& wanted = batch.profile.slices[slice];
+  size_t keep = state.open.size();
+  for (; keep > 0; --keep) {
+    const uint32_t top = state.open[keep - 1];
+    const int64_t end = End(batch.profile.slices[top]);
+    if (end > wanted.start_ns) break;
+    if (end == wanted.start_ns && Encloses(batch.profile, top, slice)) break;
+  }
+  if (keep > 0) {
+    const uint32_t top = state.open[keep - 1];
+    if (End(wanted) > End(batch.profile.slices[top])) return false;
+    if (parent != kNone && parent != top) return false;
+  }
+  if (!FitsPast(state.past, {wanted.start_ns, End(wanted)})) return false;
+  Close(batch, lane, keep);
+  if (keep == 0) state.fresh.push_back({wanted.start_ns, End(wanted)});
+  state.open.push_back(slice);
+  state.edges.push_back({wanted.start_ns, lane, slice, true});
+  return true;
+}
+
+void LanePlanner::Close(const Batch& batch, uint32_t lane, size_t keep) {
+  LaneState& state = states_[lane];
+  while (state.open.size() > keep) {
+    const uint32_t top = state.open.back();
+    state.open.pop_back();
+    state.edges.push_back({End(batch.profile.slices[top]), lane, top, false});
+  }
+}
+
+// Whether `wanted` lies beside, or encloses, every slice written before. Those stand earlier in
+// the file, so at equal times their edges come first: `wanted` must start strictly before what it
+// encloses, and end strictly before what follows it.
+bool LanePlanner::FitsPast(const std::vector<Interval>& past, Interval wanted) {
+  auto at = std::partition_point(past.begin(), past.end(),
+                                 [&](const Interval& i) { return i.end <= wanted.start; });
+  for (; at != past.end() && at->start <= wanted.end; ++at) {
+    if (at->start <= wanted.start || at->end > wanted.end) return false;
+  }
+  return true;
+}
+
+// Adds this call's outermost slices to those of the past, less the ones that they enclose.
+void LanePlanner::Remember(LaneState& state) {
+  if (state.fresh.empty()) return;
+  std::vector<Interval>& past = state.past;
+  if (past.empty() || past.back().end <= state.fresh.front().start) {
+    past.insert(past.end(), state.fresh.begin(), state.fresh.end());
+  } else {
+    std::vector<Interval> merged;
+    merged.reserve(past.size() + state.fresh.size());
+    auto fresh = state.fresh.begin();
+    for (const Interval& old : past) {
+      for (; fresh != state.fresh.end() && fresh->start < old.start; ++fresh) {
+        merged.push_back(*fresh);
+      }
+      const bool enclosed =
+          !merged.empty() && merged.back().end >= old.end && merged.back().start < old.start;
+      if (!enclosed) merged.push_back(old);
+    }
+    merged.insert(merged.end(), fresh, state.fresh.end());
+    past = std::move(merged);
+  }
+  state.fresh.clear();
+}
+
+uint32_t LanePlanner::LaneOf(uint16_t track, uint32_t ordinal) {
+  if (lanes_of_track_.size() <= track) lanes_of_track_.resize(track + size_t{1});
+  std::vector<uint32_t>& lanes = lanes_of_track_[track];
+  while (lanes.size() <= ordinal) {
+    const auto lane_ordinal = static_cast<uint32_t>(lanes.size());
+    lanes.push_back(static_cast<uint32_t>(lanes_.size()));
+    lanes_.push_back({track, lane_ordinal});
+    states_.emplace_back();
+  }
+  return lanes[ordinal];
+}
+
+}  // namespace inferprobe::perfetto
