@@ -19,6 +19,7 @@ static void from_json(const json& in, Error& error) {
   in.at("message").get_to(error.message);
   in.at("hint").get_to(error.hint);
 }
+// Without fixed_value: inputs are resolved in the worker.
 INFERPROBE_WIRE(TensorSpec, name, type, shape, dynamic, is_scalar)
 
 namespace profile {
