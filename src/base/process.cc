@@ -18,8 +18,6 @@
 
 #include "base/files.h"
 
-extern char** environ;
-
 namespace inferprobe::base {
 namespace {
 
@@ -99,7 +97,7 @@ std::vector<std::string> MakeEnvironment(
                                       [&](const auto& pair) { return pair.first == name; });
     if (!replaced) result.emplace_back(text);
   }
-  for (const auto& [name, value] : extra) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : extra) result.push_back(fmt::format("{}={}", name, value));
   return result;
 }
 

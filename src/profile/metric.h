@@ -52,7 +52,8 @@ class Metric {
   Metric() : state_(Missing{}) {}
   Metric(T value) : state_(std::move(value)) {}                // NOLINT(google-explicit-constructor)
   Metric(Missing missing) : state_(std::move(missing)) {}      // NOLINT(google-explicit-constructor)
-  Metric(Status status, std::string hint = {}) : state_(Missing{status, std::move(hint)}) {}
+  Metric(Status status, std::string hint = {})  // NOLINT(google-explicit-constructor)
+      : state_(Missing{status, std::move(hint)}) {}
 
   [[nodiscard]] bool has_value() const { return std::holds_alternative<T>(state_); }
   explicit operator bool() const { return has_value(); }
