@@ -21,6 +21,8 @@ const char* BlameName(Blame blame);
     "a run recorded more events than its ring holds: raise --ring-events")                         \
   X(kNoRing, "no_ring", kDataLoss, kInferprobe,                                                    \
     "more threads recorded than there are rings: events of the surplus threads are missing")       \
+  X(kForeignThread, "foreign_thread", kDataLoss, kEngine,                                          \
+    "an engine reported events of a run from another thread than the run's: they are missing")     \
   X(kNameTableFull, "name_table_full", kDataLoss, kInferprobe,                                     \
     "too many distinct names: later ones are shown as \"(name lost)\"")                            \
   X(kInvalidUtf8, "invalid_utf8", kRepair, kEngine,                                                \

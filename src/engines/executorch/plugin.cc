@@ -1,0 +1,46 @@
+// What `libinferprobe_engine_executorch.so` exports: one symbol.
+#include <executorch/runtime/platform/runtime.h>
+
+#include "engines/executorch/engine.h"
+#include "engines/executorch/log_capture.h"
+#include "measure/engine.h"
+
+namespace inferprobe::executorch_engine {
+namespace {
+
+class ExecutorchPlugin final : public measure::EnginePlugin {
+ public:
+  measure::EngineDescription Describe() override {
+    InstallLogCapture();
+    measure::EngineDescription description;
+    description.name = "executorch";
+    description.title = "ExecuTorch";
+    description.version = RuntimeVersion();
+    description.suffixes = {".pte", ".bpte"};
+    description.backends = RegisteredBackends();
+    const auto threads = PoolThreads();
+    description.notes.push_back(threads ? "thread pool of " + std::to_string(*threads) +
+                                              " threads by default"
+                                        : "number of threads: " + threads.missing().hint);
+    return description;
+  }
+
+  Result<std::unique_ptr<measure::Engine>> Load(const measure::LoadOptions& options) override {
+    auto engine = ExecutorchEngine::Load(options);
+    if (!engine) return tl::unexpected(engine.error());
+    return std::unique_ptr<measure::Engine>(std::move(*engine));
+  }
+};
+
+measure::EnginePlugin* Create() {
+  static ExecutorchPlugin plugin;
+  return &plugin;
+}
+
+}  // namespace
+}  // namespace inferprobe::executorch_engine
+
+extern "C" __attribute__((visibility("default")))
+const inferprobe::measure::EngineEntry inferprobe_engine_entry;
+const inferprobe::measure::EngineEntry inferprobe_engine_entry = {
+    inferprobe::measure::kEngineAbi, inferprobe::executorch_engine::Create};

@@ -1,0 +1,170 @@
+#include "engines/executorch/program_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/text.h"
+#include "bundled_program_schema_generated.h"
+#include "flat_tensor_generated.h"
+#include "program_generated.h"
+
+namespace inferprobe::executorch_engine {
+namespace {
+
+uint64_t ReadLittleEndian(std::string_view bytes, size_t at, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count; ++i) {
+    value |= static_cast<uint64_t>(static_cast<uint8_t>(bytes[at + i])) << (8 * i);
+  }
+  return value;
+}
+
+// What a file is that is no program, from the four bytes at 4 (or 8: size-prefixed).
+std::string_view OtherKind(std::string_view bytes) {
+  if (bytes.substr(4, 4) == "FT01") return "a data file (.ptd): give it with --data";
+  if (bytes.substr(8, 4) == "ED00") return "an ETDump: open it with `inferprobe show`";
+  if (bytes.substr(0, 4) == "PK\x03\x04") return "a zip archive (a PyTorch .pt or .pt2?)";
+  return {};
+}
+
+}  // namespace
+
+tl::unexpected<Error> ProgramTables::Malformed(uint64_t byte, std::string_view what) const {
+  return MakeError(ErrorCode::kMalformed, fmt::format("{}: byte {}: {}", path_, byte, what));
+}
+
+Result<std::unique_ptr<ProgramTables>> ProgramTables::Open(const std::string& path) {
+  auto file = base::MappedFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  std::unique_ptr<ProgramTables> opened(new ProgramTables(path, std::move(*file)));
+  INFERPROBE_RETURN_IF_ERROR(opened->FindProgram());
+  INFERPROBE_RETURN_IF_ERROR(opened->VerifyProgram());
+  return opened;
+}
+
+Result<void> ProgramTables::FindProgram() {
+  const std::string_view bytes = file_.bytes();
+  if (bytes.size() < 12) {
+    return Malformed(bytes.size(), "the file ends before an ExecuTorch program's header");
+  }
+  const std::string_view identifier = bytes.substr(4, 4);
+  if (identifier == executorch_flatbuffer::ProgramIdentifier()) {
+    program_bytes_ = bytes;
+    return {};
+  }
+  if (identifier == bundled_program_flatbuffer::BundledProgramIdentifier()) {
+    flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+    if (!bundled_program_flatbuffer::VerifyBundledProgramBuffer(verifier)) {
+      return Malformed(0, "a bundled program whose offsets do not hold: cut off or damaged");
+    }
+    bundle_ = bundled_program_flatbuffer::GetBundledProgram(bytes.data());
+    const auto* program = bundle_->program();
+    if (program == nullptr || program->size() < 12) {
+      return Malformed(0, "a bundled program without a program");
+    }
+    program_bytes_ = {reinterpret_cast<const char*>(program->data()), program->size()};
+    if (program_bytes_.substr(4, 4) != executorch_flatbuffer::ProgramIdentifier()) {
+      return Malformed(static_cast<uint64_t>(program_bytes_.data() - bytes.data()) + 4,
+                       "the program in the bundle does not have the identifier ET12");
+    }
+    return {};
+  }
+  if (const std::string_view kind = OtherKind(bytes); !kind.empty()) {
+    return MakeError(ErrorCode::kMalformed, fmt::format("{}: this is {}", path_, kind));
+  }
+  return Malformed(4, fmt::format("not an ExecuTorch program: its identifier is \"{}\", not ET12 "
+                                  "(.pte) or BP08 (.bpte)",
+                                  base::TerminalText(base::RepairUtf8(identifier).text)));
+}
+
+Result<void> ProgramTables::VerifyProgram() {
+  const auto start = static_cast<uint64_t>(program_bytes_.data() - file_.bytes().data());
+  uint64_t flatbuffer_bytes = program_bytes_.size();  // the segments follow it
+  // The extended header, schema/extended_header.h: "eh00", its length, then program size, segment
+  // base offset and, if it is long enough, segment data size.
+  if (program_bytes_.size() >= 32 && program_bytes_.substr(8, 4) == "eh00") {
+    const uint64_t length = ReadLittleEndian(program_bytes_, 12, 4);
+    const uint64_t program_size = ReadLittleEndian(program_bytes_, 16, 8);
+    segment_base_ = ReadLittleEndian(program_bytes_, 24, 8);
+    if (program_size > program_bytes_.size()) {
+      return Malformed(file_.bytes().size(),
+                       fmt::format("the file ends early: its program has {} bytes, {} are here",
+                                   program_size, program_bytes_.size()));
+    }
+    if (segment_base_ > program_bytes_.size()) {
+      return Malformed(
+          file_.bytes().size(),
+          fmt::format("the file ends early: its data starts at byte {}", start + segment_base_));
+    }
+    if (length >= 32 && program_bytes_.size() >= 40) {
+      const uint64_t data_size = ReadLittleEndian(program_bytes_, 32, 8);
+      if (data_size > program_bytes_.size() - segment_base_) {
+        return Malformed(file_.bytes().size(),
+                         fmt::format("the file ends early: {} bytes of data start at byte {}",
+                                     data_size, start + segment_base_));
+      }
+    }
+    flatbuffer_bytes = program_size;
+  }
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(program_bytes_.data()),
+                                 flatbuffer_bytes);
+  if (!executorch_flatbuffer::VerifyProgramBuffer(verifier)) {
+    return Malformed(start, "an ExecuTorch program whose offsets do not hold: cut off or damaged");
+  }
+  program_ = executorch_flatbuffer::GetProgram(program_bytes_.data());
+  return {};
+}
+
+std::vector<std::string> ProgramTables::Methods() const {
+  std::vector<std::string> methods;
+  const auto* plans = program_->execution_plan();
+  if (plans == nullptr) return methods;
+  for (const auto* plan : *plans) {
+    if (plan != nullptr && plan->name() != nullptr) methods.push_back(plan->name()->str());
+  }
+  return methods;
+}
+
+const executorch_flatbuffer::ExecutionPlan* ProgramTables::FindPlan(
+    const std::string& method) const {
+  const auto* plans = program_->execution_plan();
+  if (plans == nullptr) return nullptr;
+  for (const auto* plan : *plans) {
+    if (plan != nullptr && plan->name() != nullptr && plan->name()->string_view() == method) {
+      return plan;
+    }
+  }
+  return nullptr;
+}
+
+std::string_view ProgramTables::Segment(uint64_t index) const {
+  const auto* segments = program_->segments();
+  if (segments == nullptr || index >= segments->size() || segment_base_ == 0) return {};
+  const auto* segment = segments->Get(static_cast<uint32_t>(index));
+  if (segment == nullptr) return {};
+  const uint64_t room = program_bytes_.size() - segment_base_;
+  if (segment->offset() > room || segment->size() > room - segment->offset()) return {};
+  return program_bytes_.substr(segment_base_ + segment->offset(), segment->size());
+}
+
+Result<void> VerifyDataFile(const std::string& path) {
+  auto file = base::MappedFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  const std::string_view bytes = file->bytes();
+  if (bytes.size() < 12 || bytes.substr(4, 4) != flat_tensor_flatbuffer::FlatTensorIdentifier()) {
+    return MakeError(ErrorCode::kMalformed,
+                     fmt::format("{}: byte {}: not an ExecuTorch data file (.ptd)", path,
+                                 std::min<size_t>(4, bytes.size())));
+  }
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  if (!flat_tensor_flatbuffer::VerifyFlatTensorBuffer(verifier)) {
+    return MakeError(
+        ErrorCode::kMalformed,
+        fmt::format("{}: byte 0: a data file whose offsets do not hold: cut off or damaged", path));
+  }
+  return {};
+}
+
+}  // namespace inferprobe::executorch_engine
