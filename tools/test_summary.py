@@ -7,6 +7,7 @@ Exits with 1 when a test failed or none ran.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 import xml.etree.ElementTree as ET
@@ -20,7 +21,7 @@ def skip_reason(case: ET.Element, skipped: ET.Element) -> str:
         return message or "no reason given"
     output = case.findtext("system-out") or ""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for before, after in zip(lines, lines[1:], strict=False):
+    for before, after in itertools.pairwise(lines):
         if re.search(r": Skipped$", before):
             return after
     return "no reason given"

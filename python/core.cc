@@ -1,0 +1,109 @@
+// The Python module inferprobe._core: RunPerf as a function. Options are checked, and results are
+// dressed, in Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "formats/result_json/result_json.h"
+#include "measure/perf.h"
+#include "report/perf_text.h"
+
+namespace nb = nanobind;
+
+namespace inferprobe::python {
+namespace {
+
+[[noreturn]] void Raise(const Error& error) {
+  const nb::object type = nb::module_::import_("inferprobe._error").attr("Error");
+  const nb::object value = type(ErrorCodeName(error.code), error.message, error.hint);
+  PyErr_SetObject(type.ptr(), value.ptr());
+  throw nb::python_error();
+}
+
+// Measures on a thread of its own, while this one, without the GIL, looks for signals: Python runs
+// the handler of Ctrl-C only when the main thread asks for it.
+Result<profile::PerfResult> RunInterruptibly(const measure::PerfOptions& options) {
+  std::optional<Result<profile::PerfResult>> result;
+  std::atomic<bool> cancel = false;
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::thread measuring([&] {
+    auto measured = measure::RunPerf(options, {}, &cancel);
+    const std::lock_guard lock(mutex);
+    result.emplace(std::move(measured));
+    finished.notify_one();
+  });
+
+  std::optional<nb::python_error> interrupt;
+  {
+    const nb::gil_scoped_release without_gil;
+    std::unique_lock lock(mutex);
+    while (!finished.wait_for(lock, std::chrono::milliseconds(50), [&] { return result; })) {
+      if (cancel) continue;
+      lock.unlock();
+      {
+        const nb::gil_scoped_acquire with_gil;
+        if (PyErr_CheckSignals() != 0) {
+          interrupt.emplace();
+          cancel = true;
+        }
+      }
+      lock.lock();
+    }
+  }
+  measuring.join();
+  if (interrupt) throw std::move(*interrupt);
+  return std::move(*result);
+}
+
+std::pair<std::string, std::string> Perf(std::string model, std::string worker_program,
+                                         std::string method, std::vector<std::string> inputs,
+                                         std::vector<std::string> data_files,
+                                         std::optional<uint64_t> iterations,
+                                         std::optional<double> duration_s, uint64_t warmup,
+                                         uint32_t processes, int threads, uint64_t seed,
+                                         std::string output, std::string trace, std::string etdump,
+                                         bool force) {
+  measure::PerfOptions options;
+  options.model = std::move(model);
+  options.worker_program = std::move(worker_program);
+  options.method = std::move(method);
+  options.inputs = std::move(inputs);
+  options.data_files = std::move(data_files);
+  options.iterations = iterations;
+  options.duration_s = duration_s;
+  options.warmup = warmup;
+  options.processes = processes;
+  options.threads = threads;
+  options.seed = seed;
+  options.output = std::move(output);
+  options.trace = std::move(trace);
+  options.etdump = std::move(etdump);
+  options.force = force;
+  auto result = RunInterruptibly(options);
+  if (!result) Raise(result.error());
+  return {formats::WriteResultJson(*result), report::PerfText(*result)};
+}
+
+}  // namespace
+}  // namespace inferprobe::python
+
+NB_MODULE(_core, module) {
+  module.def("perf", &inferprobe::python::Perf, nb::kw_only(), nb::arg("model"),
+             nb::arg("worker_program"), nb::arg("method"), nb::arg("inputs"), nb::arg("data_files"),
+             nb::arg("iterations").none(), nb::arg("duration_s").none(), nb::arg("warmup"),
+             nb::arg("processes"), nb::arg("threads"), nb::arg("seed"), nb::arg("output"),
+             nb::arg("trace"), nb::arg("etdump"), nb::arg("force"));
+}

@@ -1,0 +1,22 @@
+"""Shows where the time of neural-network inference goes.
+
+    import inferprobe
+
+    result = inferprobe.run("model.pte", threads=2)
+    print(result)                          # the tables of the command `inferprobe perf`
+    result.latency_ms.p50.value            # 0.195, or None: then .why and .hint say why
+    for row in result.ops: ...             # where the time goes, in program order
+    result.save("result.json")
+
+The rule that people break: a figure that was not measured is no zero. It is a `Metric` whose
+`value` is None. The latency always comes from runs without profiling.
+
+Importing this package imports neither numpy nor torch.
+"""
+
+from inferprobe._error import Error
+from inferprobe._result import Metric, Result, Section
+from inferprobe._run import run
+from inferprobe._version import __version__
+
+__all__ = ["Error", "Metric", "Result", "Section", "__version__", "run"]

@@ -1,0 +1,10 @@
+"""Where the package keeps its native program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def command_path() -> Path:
+    """The program that measures in processes of its own."""
+    return Path(__file__).resolve().parent / "bin" / "inferprobe"
