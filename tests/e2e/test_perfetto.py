@@ -1,0 +1,191 @@
+"""What Perfetto itself reads from the traces that formats/perfetto writes.
+
+`trace_samples` writes profiles of known content, with the truth beside them as JSON. Nothing here
+knows how the writer works.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+from perfetto.trace_processor import TraceProcessor
+from trace_processor import open_trace
+
+_ROOT = Path(__file__).resolve().parents[2]
+_BUILD = Path(os.environ.get("INFERPROBE_BUILD", _ROOT / "build" / "test"))
+
+SAMPLES = [
+    "inference",
+    "piecewise",
+    "trees1",
+    "trees2",
+    "trees3",
+    "trees4",
+    "trees5",
+    "overlaps",
+    "late_parents",
+    "hostile_names",
+    "huge_times",
+]
+
+# Slice, the name of what it is on, and its process. A thread's track has no name of its own.
+_SLICES = """
+SELECT s.id, s.name, s.category, s.ts, s.dur, s.depth, ifnull(p.name, '') AS parent,
+       ifnull(s.parent_id, -1) AS parent_id, s.arg_set_id,
+       ifnull(thread.name, track.name) AS track,
+       ifnull(thread_process.pid, process.pid) AS pid
+FROM slice s
+JOIN track ON track.id = s.track_id
+LEFT JOIN slice p ON p.id = s.parent_id
+LEFT JOIN thread_track ON thread_track.id = s.track_id
+LEFT JOIN thread USING (utid)
+LEFT JOIN process thread_process ON thread_process.upid = thread.upid
+LEFT JOIN process_track ON process_track.id = s.track_id
+LEFT JOIN process ON process.upid = process_track.upid
+"""
+
+_COUNTERS = """
+SELECT t.name, t.unit, c.ts, c.value FROM counter c JOIN counter_track t ON t.id = c.track_id
+"""
+
+
+def samples_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("samples")
+    subprocess.run([str(_BUILD / "tests" / "trace_samples"), str(folder)], check=True)
+    return folder
+
+
+@dataclass
+class Seen:
+    """All that the trace_processor says about one sample."""
+
+    path: Path
+    truth: dict[str, Any]
+    slices: list[dict[str, Any]] = field(default_factory=list)
+    counters: list[dict[str, Any]] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    uuid: str = ""
+
+
+def _args(trace: TraceProcessor) -> dict[int, dict[str, Any]]:
+    args: dict[int, dict[str, Any]] = {}
+    for row in trace.query("SELECT arg_set_id, key, int_value, string_value FROM args"):
+        if row.key.startswith("debug."):
+            value = row.string_value if row.int_value is None else row.int_value
+            args.setdefault(row.arg_set_id, {})[row.key.removeprefix("debug.")] = value
+    return args
+
+
+def _read(path: Path, truth: dict[str, Any]) -> Seen:
+    seen = Seen(path, truth)
+    with open_trace(path) as trace:
+        args = _args(trace)
+        for row in trace.query(_SLICES):
+            entry = {key: getattr(row, key) for key in ("name", "category", "ts", "dur", "depth",
+                                                        "parent", "track", "pid")}
+            entry["args"] = args.get(row.arg_set_id, {})
+            if entry["track"] == "inferprobe":
+                seen.notes = entry["args"]
+            else:
+                seen.slices.append(entry)
+        for row in trace.query(_COUNTERS):
+            seen.counters.append({key: getattr(row, key) for key in ("name", "unit", "ts", "value")})
+        for row in trace.query(
+            "SELECT name, value FROM stats WHERE severity IN ('error', 'data_loss') AND value > 0"
+        ):
+            seen.errors[row.name] = row.value
+        for row in trace.query("SELECT str_value FROM metadata WHERE name = 'trace_uuid'"):
+            seen.uuid = row.str_value
+    return seen
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return samples_folder(tmp_path_factory)
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def seen(request: pytest.FixtureRequest, folder: Path) -> Iterator[Seen]:
+    truth = json.loads((folder / f"{request.param}.json").read_text())
+    yield _read(folder / truth["trace"], truth)
+
+
+def _as_text(entries: list[dict[str, Any]]) -> list[str]:
+    return sorted(json.dumps(entry, sort_keys=True, ensure_ascii=False) for entry in entries)
+
+
+def _expected(entries: list[dict[str, Any]]) -> list[str]:
+    # The JSON has NUL as it was; no trace can hold it, and the writer spells it.
+    return [text.replace("\\u0000", "\\\\x00") for text in _as_text(entries)]
+
+
+def test_slices_are_exactly_those_recorded(seen: Seen) -> None:
+    assert sorted(_expected(seen.truth["slices"])) == _as_text(seen.slices)
+
+
+def test_counters_are_exactly_those_recorded(seen: Seen) -> None:
+    assert _as_text(seen.truth["counters"]) == _as_text(seen.counters)
+
+
+def test_the_reader_reports_no_error(seen: Seen) -> None:
+    assert seen.errors == {}
+
+
+def test_notes_and_run_id(seen: Seen) -> None:
+    run_id = seen.truth["run_id"]
+    assert seen.uuid.replace("-", "") == run_id
+    if seen.truth["finished"]:
+        assert seen.notes == {"run_id": run_id, "said": 'a "note"\n'}
+    else:
+        assert seen.notes == {}
+
+
+def _unknown(message: Message, where: str, found: Counter[str]) -> None:
+    for unknown in UnknownFieldSet(message):
+        found[f"{where}.{unknown.field_number}"] += 1
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is None:
+            continue
+        for each in value if hasattr(value, "__len__") else [value]:
+            _unknown(each, f"{where}.{descriptor.name}", found)
+
+
+def test_no_field_is_unknown_to_perfetto(folder: Path) -> None:
+    found: Counter[str] = Counter()
+    for name in SAMPLES:
+        truth = json.loads((folder / f"{name}.json").read_text())
+        trace = perfetto_trace_pb2.Trace()
+        trace.ParseFromString((folder / truth["trace"]).read_bytes())
+        assert len(trace.packet) > 0
+        _unknown(trace, "trace", found)
+    assert found == Counter()
+
+
+def test_the_check_for_unknown_fields_finds_one() -> None:
+    trace = perfetto_trace_pb2.Trace()
+    # packet { track_event { field 2047: 1 } }
+    trace.ParseFromString(b"\x0a\x05\x5a\x03\xf8\x7f\x01")
+    found: Counter[str] = Counter()
+    _unknown(trace, "trace", found)
+    assert found == Counter({"trace.packet.track_event.2047": 1})
+
+
+def test_a_trace_cut_anywhere_still_loads(folder: Path, tmp_path: Path) -> None:
+    whole = (folder / "inference.pftrace").read_bytes()
+    cut = tmp_path / "cut.pftrace"
+    cut.write_bytes(whole[: len(whole) // 2 + 3])
+    with open_trace(cut) as trace:
+        count = next(iter(trace.query("SELECT count(*) AS n FROM slice"))).n
+    assert 0 < count
