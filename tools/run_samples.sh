@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 mkdir -p out
-for name in cnn_xnnpack transformer_portable; do
+for name in vision_xnnpack text_portable; do
   printf '\n$ build/release/inferprobe perf samples/%s.pte\n' "$name"
   # --force: out/ is this script's own.
   build/release/inferprobe perf "samples/$name.pte" --force \
