@@ -66,14 +66,13 @@ def main():
     ]
     sizes = [1, 2, 3, 4, 5, 6, 7, 10, 28, 29, 30, 35, 36, 58, 59, 60, 73, 100, 298, 299, 300]
     sizes += [368, 369, 412, 1000, 2994, 2995, 5000, 100000]
-    ranks = [
-        {"n": n, "p": p, "ranks": quantile_ranks(n, p)} for n in sizes for p in PERCENTILES
-    ]
+    ranks = [{"n": n, "p": p, "ranks": quantile_ranks(n, p)} for n in sizes for p in PERCENTILES]
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(item) for item in samples], [json.dumps(item) for item in ranks]
+    sample_lines = ",\n  ".join(json.dumps(item) for item in samples)
+    rank_lines = ",\n  ".join(json.dumps(item) for item in ranks)
     OUT.write_text(
-        '{"percentiles": %s,\n "samples": [\n  %s\n ],\n "ranks": [\n  %s\n ]}\n'
-        % (json.dumps(PERCENTILES), ",\n  ".join(lines[0]), ",\n  ".join(lines[1]))
+        f'{{"percentiles": {json.dumps(PERCENTILES)},\n'
+        f' "samples": [\n  {sample_lines}\n ],\n "ranks": [\n  {rank_lines}\n ]}}\n'
     )
 
 

@@ -1,0 +1,319 @@
+#include "formats/result_json/result_samples.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+
+#include "analyze/disturbances.h"
+#include "analyze/latency.h"
+#include "analyze/operators.h"
+#include "analyze/perturbation.h"
+#include "analyze/synthetic_profile.h"
+
+namespace inferprobe::formats {
+namespace {
+
+using analyze::SyntheticProfile;
+using profile::Category;
+using profile::Loss;
+using profile::PerfResult;
+using profile::RunMode;
+using profile::Status;
+
+// A small linear congruential generator (Knuth's MMIX constants): std:: distributions differ
+// between standard libraries, and golden files must not.
+class Jitter {
+ public:
+  int64_t UpTo(int64_t n) {
+    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<int64_t>((state_ >> 33) % static_cast<uint64_t>(n + 1));
+  }
+
+ private:
+  uint64_t state_ = 7;
+};
+
+void PlainRun(SyntheticProfile& made, RunMode mode, int64_t ns) {
+  made.BeginRun(mode);
+  made.Wait(ns);
+  made.EndRun();
+}
+
+void ProfiledRun(SyntheticProfile& made, Jitter& jitter) {
+  made.BeginRun(RunMode::kPairOn);
+  made.Leaf(Category::kSetInputs, "set_inputs", 900 + jitter.UpTo(100));
+  made.Wait(1200);
+  made.Enter(Category::kMethod, "Method::execute");
+  made.Wait(1500 + jitter.UpTo(300));
+  made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
+  made.Wait(183'000 + jitter.UpTo(9000));
+  for (int i = 0; i < 6; ++i) {
+    made.Reported("Convolution (NHWC, F32) IGEMM", 28'000 + 1000 * (i % 3) + jitter.UpTo(2) * 1000);
+  }
+  made.Reported("Global Average Pooling (NWC, F32) Mean", jitter.UpTo(10) == 0 ? 1000 : 0);
+  made.Leave();
+  made.Wait(400);
+  for (const int32_t instruction : {1, 2}) {
+    made.Enter(Category::kOperatorCall, "OPERATOR_CALL", instruction);
+    made.Wait(150);
+    made.Leaf(Category::kKernel,
+              instruction == 1 ? "native_call_softmax.out" : "native_call_add.out",
+              instruction == 1 ? 7800 + jitter.UpTo(200) : 45);
+    made.Leave();
+  }
+  made.Wait(500);
+  made.Leave();
+  made.Wait(1000);
+  made.EndRun();
+}
+
+PerfResult Facts() {
+  PerfResult result;
+  result.tool_version = "0.1.0";
+  result.run_id = "0123456789abcdef0123456789abcdef";
+  result.started_at = "2026-11-29T23:18:00Z";
+  profile::ModelFacts& model = result.model;
+  model.path = "samples/vision_xnnpack.pte";
+  model.format = "executorch";
+  model.method = "forward";
+  model.methods = {"forward"};
+  model.sha256 = std::string(64, 'a');
+  model.bytes = 653'712;
+  profile::InputFacts input;
+  input.spec.shape = {1, 3, 128, 128};
+  input.source = "seed 0";
+  model.inputs = {input};
+  TensorSpec output;
+  output.shape = {1, 10};
+  model.outputs = {output};
+  model.instructions = 3;
+  model.delegates = {
+      {.id = 0, .backend = "XnnpackBackend", .blob_bytes = 640'000, .engine_id = "9f3c51d2-0"}};
+  model.instruction_names = {"", "aten::_softmax.out", "aten::add.out"};
+  result.engine = {.name = "executorch",
+                   .title = "ExecuTorch",
+                   .version = "1.5.1",
+                   .backends = {"XnnpackBackend", "OpenvinoBackend"},
+                   .threads = 2};
+  profile::EnvironmentFacts& machine = result.environment;
+  machine.os = "Debian GNU/Linux 12";
+  machine.kernel = "6.1.0";
+  machine.cpu = "AMD EPYC 9B45";
+  machine.cpus = 2;
+  machine.cpus_online = 2;
+  machine.governor = {Status::kUnsupported, "no cpufreq in sysfs"};
+  machine.load_average = 0.6;
+  machine.memory_bytes = int64_t{8} << 30;
+  result.clock.source = "tsc";
+  result.clock.tick_ns = 0.4;
+  result.clock.read_cost_ps = 9100;
+  result.settings.iterations = 412;
+  result.settings.duration_s = {Status::kNotRequested, ""};
+  result.settings.threads = {Status::kNotRequested, "the engine's default"};
+  result.settings.warmup = 10;
+  result.settings.level = "delegate";
+  result.settings.method = "forward";
+  profile::MemoryFacts& memory = result.memory;
+  memory.planned_bytes = 393'216;
+  memory.planned_buffers = {393'216};
+  memory.method_allocations = 1651;
+  memory.method_bytes = 182'400;
+  memory.run_allocations = 0;
+  memory.run_bytes = 0;
+  memory.peak_rss_bytes = 31'457'280;
+  return result;
+}
+
+void Analyze(const SyntheticProfile& made, PerfResult& result) {
+  analyze::LatencyAnalysis latency =
+      analyze::AnalyzeLatency(made.profile, {.warmup_requested = result.settings.warmup});
+  result.disturbances = analyze::FindDisturbances(made.profile, latency, {});
+  result.latency = std::move(latency.latency);
+  result.warmup = std::move(latency.warmup);
+  result.first_run_ms = latency.first_run_ms;
+  result.perturbation = analyze::AnalyzePerturbation(made.profile);
+  analyze::OperatorTable table =
+      analyze::BuildOperators(made.profile, result.model, {.probe_cost_ns = 45});
+  result.ops = std::move(table.ops);
+  result.delegates = std::move(table.delegates);
+  result.unattributed_ns = table.unattributed_ns;
+  result.profiled_runs = table.runs;
+  result.profiled_mean_ns = table.mean_ns;
+  result.losses.Merge(table.losses);
+}
+
+PerfResult Typical() {
+  PerfResult result = Facts();
+  SyntheticProfile made;
+  made.profile.clock.tick_ns = 0.4;
+  Jitter jitter;
+  PlainRun(made, RunMode::kFirst, 610'000);
+  for (int i = 0; i < 10; ++i) PlainRun(made, RunMode::kWarmup, 250'000 - i * 3000);
+  for (int i = 0; i < 412; ++i) {
+    int64_t ns = 188'000 + jitter.UpTo(7000) + jitter.UpTo(7000);
+    if (i % 40 == 17) ns += 20'000 + jitter.UpTo(90'000);
+    PlainRun(made, RunMode::kLatency, ns);
+    if (i == 17 || i == 18 || i == 230) {
+      made.profile.runs.back().disturbance.run_queue_delay_ns = 300'000;
+    }
+  }
+  for (int i = 0; i < 60; ++i) {
+    PlainRun(made, RunMode::kPairOff, 189'000 + jitter.UpTo(9000));
+    PlainRun(made, RunMode::kPairNull, 189'000 + jitter.UpTo(9000));
+    ProfiledRun(made, jitter);
+  }
+  Analyze(made, result);
+  result.load_ms = 2.1;
+  result.processes.push_back({.index = 0,
+                              .pid = 4711,
+                              .load_ms = 2.1,
+                              .first_run_ms = 0.61,
+                              .latency_runs = 412,
+                              .profiled_runs = 60,
+                              .failure = ""});
+  result.outputs.verdict = profile::OutputCheck::Verdict::kMatch;
+  result.outputs.max_abs_error = 1.5e-7;
+  result.outputs.text = "1 output within 1e-3 of the bundled case 0";
+  result.outputs.profiled_equal = true;
+  result.outputs.repeatable = true;
+  result.outputs.sha256 = {std::string(64, 'b')};
+  return result;
+}
+
+PerfResult OneSample() {
+  PerfResult result = Facts();
+  result.settings.iterations = 1;
+  SyntheticProfile made;
+  Jitter jitter;
+  PlainRun(made, RunMode::kLatency, 190'000);
+  PlainRun(made, RunMode::kPairOff, 190'000);
+  ProfiledRun(made, jitter);
+  Analyze(made, result);
+  return result;
+}
+
+// Names that quote, break lines, turn text around, are not UTF-8, are long, or look like formulas.
+const char* const kHostile[] = {"quo\"te | pipe, comma",
+                                "line\nbreak\ttab",
+                                "\xe2\x80\xae"
+                                "turned",
+                                "bad\xff\xfe"
+                                "bytes",
+                                "=HYPERLINK(\"x\")",
+                                "\x1b[31mred",
+                                "\\back`tick`",
+                                "",
+                                "\xe6\xbc\xa2\xe5\xad\x97 wide"};
+
+PerfResult HostileNames() {
+  PerfResult result = Facts();
+  result.model.path = "a \"b\"\n\x1b[2J.pte";
+  result.model.delegates[0].backend =
+      "Bad\xff"
+      "Backend\r\n";
+  result.environment.cpu = "\xe2\x80\x8b";
+  SyntheticProfile made;
+  for (int run = 0; run < 3; ++run) {
+    made.BeginRun();
+    made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
+    made.Wait(9000);
+    for (const char* name : kHostile) made.Reported(name, 1000);
+    made.Leave();
+    int32_t instruction = 1000;  // without a name in the model
+    for (const char* name : kHostile) {
+      made.Leaf(Category::kOperatorCall, name, 20'000, ++instruction);
+    }
+    made.Leaf(Category::kScope, std::string(5000, 'x'), 3000);
+    made.EndRun();
+  }
+  Analyze(made, result);
+  result.losses.Add(Loss::kInvalidUtf8, 4);
+  return result;
+}
+
+PerfResult Crash() {
+  PerfResult result = Facts();
+  result.settings.processes = 2;
+  SyntheticProfile made;
+  for (int i = 0; i < 25; ++i) PlainRun(made, RunMode::kLatency, 190'000 + i % 5 * 1000);
+  Analyze(made, result);
+  result.losses.Add(Loss::kWorkerDied);
+  result.losses.Add(Loss::kRingDropped, 12'345);
+  result.processes.push_back({.index = 0,
+                              .pid = 10,
+                              .load_ms = 2.0,
+                              .first_run_ms = 0.6,
+                              .latency_runs = 25,
+                              .profiled_runs = 0,
+                              .failure = "killed by signal 11 (SIGSEGV)"});
+  const profile::Missing died{Status::kNotMeasured, "the worker died"};
+  result.processes.push_back({.index = 1,
+                              .pid = 11,
+                              .load_ms = died,
+                              .first_run_ms = died,
+                              .latency_runs = 0,
+                              .profiled_runs = 0,
+                              .failure = "killed by signal 9 (SIGKILL)"});
+  return result;
+}
+
+PerfResult Extremes() {
+  PerfResult result = Facts();
+  result.model.bytes = std::numeric_limits<int64_t>::max();
+  result.latency = analyze::SummarizeLatency(
+      {{0.1, 0.2, 0.30000000000000004, 1e-9, 123456789.123456789, 5e-324}, {}});
+  result.latency.std = std::numeric_limits<double>::quiet_NaN();
+  result.latency.max = std::numeric_limits<double>::infinity();
+  result.load_ms = 1.7976931348623157e308;
+  profile::OpRow row;
+  row.name = "largest";
+  row.total_ns = std::numeric_limits<int64_t>::max();
+  row.self_ns = std::numeric_limits<int64_t>::min();
+  row.share = std::numeric_limits<double>::quiet_NaN();
+  result.ops = {row};
+  result.profiled_runs = 1;
+  return result;
+}
+
+PerfResult ManyRows() {
+  PerfResult result = Facts();
+  result.model.instruction_names.clear();
+  SyntheticProfile made;
+  Jitter jitter;
+  for (int run = 0; run < 4; ++run) {
+    made.Enter(Category::kScope, "my batch");
+    made.BeginRun();
+    made.Enter(Category::kMethod, "Method::execute");
+    for (int32_t i = 0; i < 300; ++i) {
+      made.Enter(Category::kOperatorCall, "OPERATOR_CALL", i);
+      made.Leaf(Category::kKernel, "native_call_op" + std::to_string(i % 7) + ".out",
+                (i % 50 == 0 ? 50'000 : 120) + jitter.UpTo(40));
+      made.Leave();
+    }
+    made.Leave();
+    made.EndRun();
+    made.Leave();
+  }
+  Analyze(made, result);
+  return result;
+}
+
+}  // namespace
+
+std::vector<ResultSample> ResultSamples() {
+  return {{"typical", Typical()},      {"everything_missing", PerfResult{}},
+          {"one_sample", OneSample()}, {"hostile_names", HostileNames()},
+          {"crash", Crash()},          {"extremes", Extremes()},
+          {"many_rows", ManyRows()}};
+}
+
+const PerfResult& GetResultSample(const std::string& name) {
+  static const std::vector<ResultSample> samples = ResultSamples();
+  for (const ResultSample& sample : samples) {
+    if (sample.name == name) return sample.result;
+  }
+  std::abort();  // a misspelt name in a test
+}
+
+}  // namespace inferprobe::formats

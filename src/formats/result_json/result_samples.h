@@ -1,0 +1,22 @@
+// Made-up results for tests: a typical one and one for each odd situation. The same on every
+// machine and at every call.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "profile/result.h"
+
+namespace inferprobe::formats {
+
+struct ResultSample {
+  std::string name;
+  profile::PerfResult result;
+};
+
+// "typical", "everything_missing", "one_sample", "hostile_names", "crash", "extremes",
+// "many_rows".
+std::vector<ResultSample> ResultSamples();
+const profile::PerfResult& GetResultSample(const std::string& name);
+
+}  // namespace inferprobe::formats
