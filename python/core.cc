@@ -94,7 +94,7 @@ std::pair<std::string, std::string> Perf(std::string model, std::string worker_p
   options.force = force;
   auto result = RunInterruptibly(options);
   if (!result) Raise(result.error());
-  return {formats::WriteResultJson(*result), report::PerfReport(*result, report::Format::kTable, {})};
+  return {result_json::WriteResultJson(*result), report::PerfReport(*result, report::Format::kTable, {})};
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace inferprobe::formats {
+namespace inferprobe::result_json {
 
 void FigureWriter::Missing(const profile::Missing& missing) {
   json_.BeginObject();
@@ -70,4 +70,4 @@ void FigureWriter::Figure(std::string_view key, const profile::Metric<profile::I
   json_.EndArray();
 }
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::result_json

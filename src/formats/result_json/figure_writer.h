@@ -7,7 +7,7 @@
 #include "profile/metric.h"
 #include "profile/result.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::result_json {
 
 namespace field {
 #include "formats/result_json/fields.inc"
@@ -42,4 +42,4 @@ class FigureWriter {
   base::JsonWriter& json_;
 };
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::result_json

@@ -4,7 +4,7 @@
 
 #include "formats/result_json/figure_writer.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::result_json {
 namespace {
 
 using profile::kNone;
@@ -385,4 +385,4 @@ class ResultWriter {
 
 std::string WriteResultJson(const PerfResult& result) { return ResultWriter(result).Write(); }
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::result_json

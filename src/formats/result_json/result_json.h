@@ -9,10 +9,10 @@
 
 #include "profile/result.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::result_json {
 
 constexpr int kResultSchemaVersion = 1;
 
 std::string WriteResultJson(const profile::PerfResult& result);
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::result_json

@@ -8,7 +8,7 @@
 
 #include "formats/result_json/result_samples.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::result_json {
 namespace {
 
 using nlohmann::json;
@@ -114,4 +114,4 @@ TEST(ResultJson, NamesComeBackAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::result_json

@@ -11,7 +11,7 @@
 #include "analyze/perturbation.h"
 #include "analyze/synthetic_profile.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::result_json {
 namespace {
 
 using analyze::SyntheticProfile;
@@ -316,4 +316,4 @@ const PerfResult& GetResultSample(const std::string& name) {
   std::abort();  // a misspelt name in a test
 }
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::result_json

@@ -7,7 +7,7 @@
 
 #include "profile/result.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::result_json {
 
 struct ResultSample {
   std::string name;
@@ -19,4 +19,4 @@ struct ResultSample {
 std::vector<ResultSample> ResultSamples();
 const profile::PerfResult& GetResultSample(const std::string& name);
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::result_json

@@ -10,10 +10,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: result_samples DIR\n");
     return 2;
   }
-  for (const auto& sample : inferprobe::formats::ResultSamples()) {
+  for (const auto& sample : inferprobe::result_json::ResultSamples()) {
     const std::string path = std::string(argv[1]) + "/" + sample.name + ".json";
     const auto written = inferprobe::base::WriteFileAtomically(
-        path, inferprobe::formats::WriteResultJson(sample.result),
+        path, inferprobe::result_json::WriteResultJson(sample.result),
         inferprobe::base::Overwrite::kForce);
     if (!written) {
       std::fprintf(stderr, "%s\n", written.error().message.c_str());

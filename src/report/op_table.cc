@@ -1,0 +1,262 @@
+#include "report/op_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "report/figure_text.h"
+
+namespace inferprobe::report {
+namespace {
+
+using profile::Kind;
+using profile::kNone;
+using profile::OpRow;
+using profile::RowType;
+
+constexpr double kSmallShare = 0.005;
+constexpr size_t kMostSiblings = 20;
+constexpr size_t kMostLayers = 8;
+constexpr double kCostlyProbe = 0.2;
+constexpr double kKernelIsAll = 0.8;
+constexpr const char* kCostlyMark = "!";
+
+bool IsRest(const OpRow& row) {
+  return row.type == RowType::kBetween || row.type == RowType::kUnattributed;
+}
+
+Cell Calls(const OpRow& row) {
+  return Cell::Drawn(row.calls_per_run < 0.01 || row.calls_per_run >= 1000
+                         ? fmt::format("{:.3g}", row.calls_per_run)
+                         : fmt::format("{:.4g}", row.calls_per_run));
+}
+
+bool CostlyProbe(const OpRow& row) {
+  return row.mean_ns && *row.mean_ns > 0 && row.probe_cost_ns > kCostlyProbe * *row.mean_ns;
+}
+
+// The tree of host-wall rows, and what of it is shown.
+class Tree {
+ public:
+  Tree(const profile::PerfResult& result, const PerfTextOptions& options)
+      : result_(result), options_(options), children_(result.ops.size()) {
+    for (uint32_t i = 0; i < result.ops.size(); ++i) {
+      const OpRow& row = result.ops[i];
+      if (row.kind != Kind::kHostWall) continue;
+      if (row.parent < children_.size()) {
+        children_[row.parent].push_back(i);
+      } else if (i != 0) {
+        beside_.push_back(i);
+      }
+    }
+  }
+
+  std::string Render() {
+    Table table({{"share", Align::kRight},
+                 {"mean", Align::kRight},
+                 {"p50", Align::kRight},
+                 {"calls", Align::kRight},
+                 {"what", Align::kLeft, "", WidthOfNames()},
+                 {"probe cost", Align::kRight}});
+    AddRow(table, 0, "");
+    AddChildren(table, 0, "");
+    std::string out = table.Render(Format::kTable, 2);
+    if (costly_) {
+      out += fmt::format("  {} recording costs more than {:.0f} % of this row\n", kCostlyMark,
+                         kCostlyProbe * 100);
+    }
+    if (hidden_kernels_ != 0) {
+      out += fmt::format(
+          "  {} inside operator calls, nearly all of them: --all\n",
+          hidden_kernels_ == 1 ? "1 kernel" : fmt::format("{} kernels", hidden_kernels_));
+    }
+    return out + RenderBeside();
+  }
+
+ private:
+  [[nodiscard]] size_t WidthOfNames() const {
+    constexpr size_t kOtherColumns = 52;
+    return options_.width > kOtherColumns + 30 ? options_.width - kOtherColumns : 30;
+  }
+
+  void AddRow(Table& table, uint32_t index, const std::string& branch) {
+    const OpRow& row = result_.ops[index];
+    const bool costly = CostlyProbe(row);
+    costly_ = costly_ || costly;
+    Cell probe = Cell::Drawn("");
+    if (row.mean_ns && *row.mean_ns > 0 && row.probe_cost_ns > 0) {
+      probe = Cell::Drawn(base::FormatPercent(row.probe_cost_ns / *row.mean_ns) +
+                          (costly ? " !" : "  "));
+    }
+    const char* prefix = row.type == RowType::kDelegateCall ? "delegate " : "";
+    table.AddRow({Cell::Percent(row.share), Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
+                  IsRest(row) ? Cell::Drawn("") : Calls(row),
+                  Cell::Drawn(branch + prefix + base::TerminalText(row.name)), std::move(probe)});
+  }
+
+  // The kernel of an operator call is nearly all of it: one line says both.
+  [[nodiscard]] bool HidesKernel(uint32_t parent) const {
+    if (options_.all_rows || children_[parent].size() != 1) return false;
+    const OpRow& kernel = result_.ops[children_[parent][0]];
+    return kernel.type == RowType::kKernel &&
+           static_cast<double>(kernel.total_ns) >=
+               kKernelIsAll * static_cast<double>(result_.ops[parent].total_ns);
+  }
+
+  // Which of the children are shown; the others are folded into one line.
+  [[nodiscard]] std::unordered_set<uint32_t> Shown(const std::vector<uint32_t>& children) const {
+    std::vector<uint32_t> by_time;
+    for (const uint32_t child : children) {
+      if (!IsRest(result_.ops[child])) by_time.push_back(child);
+    }
+    std::stable_sort(by_time.begin(), by_time.end(), [&](uint32_t a, uint32_t b) {
+      return result_.ops[a].total_ns > result_.ops[b].total_ns;
+    });
+    size_t kept = by_time.size();
+    if (!options_.all_rows) {
+      kept = std::min(kept, kMostSiblings);
+      while (kept > 0 && result_.ops[by_time[kept - 1]].share < kSmallShare) --kept;
+      if (by_time.size() - kept == 1) ++kept;  // a line about one row is no shorter
+    }
+    return {by_time.begin(), by_time.begin() + static_cast<std::ptrdiff_t>(kept)};
+  }
+
+  void AddChildren(Table& table, uint32_t parent, const std::string& lead) {
+    if (HidesKernel(parent)) {
+      ++hidden_kernels_;
+      return;
+    }
+    const std::vector<uint32_t>& children = children_[parent];
+    const std::unordered_set<uint32_t> shown = Shown(children);
+    std::vector<uint32_t> lines;
+    std::vector<uint32_t> rest;
+    size_t folded = 0;
+    double folded_share = 0;
+    for (const uint32_t child : children) {
+      if (IsRest(result_.ops[child])) {
+        rest.push_back(child);
+      } else if (shown.count(child) != 0) {
+        lines.push_back(child);
+      } else {
+        ++folded;
+        folded_share += result_.ops[child].share;
+      }
+    }
+    const auto add = [&](uint32_t child, bool last) {
+      AddRow(table, child, lead + (last ? "└─ " : "├─ "));
+      AddChildren(table, child, lead + (last ? "   " : "│  "));
+    };
+    for (size_t i = 0; i < lines.size(); ++i) {
+      add(lines[i], i + 1 == lines.size() && folded == 0 && rest.empty());
+    }
+    if (folded != 0) {
+      table.AddRow({Cell::Percent(folded_share), Cell::Drawn(""), Cell::Drawn(""), Cell::Drawn(""),
+                    Cell::Drawn(fmt::format("{}… {} smaller rows: --all",
+                                            lead + (rest.empty() ? "└─ " : "├─ "), folded)),
+                    Cell::Drawn("")});
+    }
+    for (size_t i = 0; i < rest.size(); ++i) add(rest[i], i + 1 == rest.size());
+  }
+
+  std::string RenderBeside() {
+    if (beside_.empty()) return {};
+    Table table({{"mean", Align::kRight}, {"calls", Align::kRight}, {"what"}});
+    for (const uint32_t index : beside_) {
+      const OpRow& row = result_.ops[index];
+      table.AddRow({Cell::Duration(row.mean_ns), Calls(row), Cell::Text(row.name)});
+    }
+    return "\naround the runs and on other threads (host wall, per run; not part of the sum)\n" +
+           table.Render(Format::kTable, 2);
+  }
+
+  const profile::PerfResult& result_;
+  const PerfTextOptions& options_;
+  std::vector<std::vector<uint32_t>> children_;
+  std::vector<uint32_t> beside_;
+  size_t hidden_kernels_ = 0;
+  bool costly_ = false;
+};
+
+std::string ResolutionText(const profile::Metric<int64_t>& resolution_ns) {
+  if (!resolution_ns || *resolution_ns <= 1) return "";
+  return fmt::format(", whole {}", *resolution_ns == 1000 ? "us" : "ms");
+}
+
+void AddToTable(Table& table, const OpRow& row) {
+  table.AddRow({Cell::Int(row.id),
+                row.parent == kNone ? Cell::Missing({profile::Status::kUnavailable, "at the top"})
+                                    : Cell::Int(int64_t{row.parent}),
+                Cell::Text(profile::RowTypeName(row.type)), Cell::Text(profile::KindName(row.kind)),
+                Cell::Text(row.name), Cell::Int(row.instruction), Cell::Number(row.calls_per_run),
+                Cell::Duration(static_cast<double>(row.total_ns)), Cell::Duration(row.mean_ns),
+                Cell::Duration(row.p50_ns), Cell::Percent(row.share),
+                Cell::Duration(row.probe_cost_ns)});
+}
+
+}  // namespace
+
+Table OpTable(const profile::PerfResult& result) {
+  Table table({{"id", Align::kRight},
+               {"parent", Align::kRight},
+               {"type"},
+               {"kind"},
+               {"name"},
+               {"instruction", Align::kRight},
+               {"calls", Align::kRight, "calls_per_run"},
+               {"total", Align::kRight, "total_ns"},
+               {"mean", Align::kRight, "mean_ns"},
+               {"p50", Align::kRight, "p50_ns"},
+               {"share", Align::kRight},
+               {"probe cost", Align::kRight, "probe_cost_ns"}});
+  for (const OpRow& row : result.ops) AddToTable(table, row);
+  return table;
+}
+
+std::string OpTree(const profile::PerfResult& result, const PerfTextOptions& options) {
+  if (result.ops.empty()) return "  n/a (not measured: no profiled run)\n";
+  return Tree(result, options).Render();
+}
+
+std::string DelegateTables(const profile::PerfResult& result, const PerfTextOptions& options) {
+  std::string out;
+  for (const profile::DelegateResult& delegate : result.delegates) {
+    const std::string name =
+        delegate.op < result.ops.size() ? result.ops[delegate.op].name : delegate.backend;
+    if (delegate.layers.empty()) {
+      out += fmt::format("\ninside {}: {}\n", base::TerminalText(name),
+                         delegate.layer_coverage ? "nothing reported"
+                                                 : MissingText(delegate.layer_coverage.missing()));
+      continue;
+    }
+    out += fmt::format("\ninside {} (engine-reported{}; {})\n", base::TerminalText(name),
+                       ResolutionText(delegate.resolution_ns),
+                       delegate.layer_coverage
+                           ? fmt::format("covers {:.0f} % of the call's host wall time",
+                                         *delegate.layer_coverage * 100)
+                           : "coverage " + MissingText(delegate.layer_coverage.missing()));
+    std::vector<const OpRow*> rows;
+    for (const OpRow& row : delegate.layers) rows.push_back(&row);
+    if (!options.all_rows) {
+      std::stable_sort(rows.begin(), rows.end(),
+                       [](const OpRow* a, const OpRow* b) { return a->total_ns > b->total_ns; });
+      if (rows.size() > kMostLayers + 1) rows.resize(kMostLayers);
+    }
+    Table table({{"of call", Align::kRight},
+                 {"mean", Align::kRight},
+                 {"calls", Align::kRight},
+                 {"what", Align::kLeft, "", options.width > 60 ? options.width - 34 : 30}});
+    for (const OpRow* row : rows) {
+      table.AddRow({Cell::Percent(row->share), Cell::Duration(row->mean_ns), Calls(*row),
+                    Cell::Text(row->name)});
+    }
+    out += table.Render(Format::kTable, 2);
+    if (rows.size() < delegate.layers.size()) {
+      out += fmt::format("  … {} more: --all\n", delegate.layers.size() - rows.size());
+    }
+  }
+  return out;
+}
+
+}  // namespace inferprobe::report

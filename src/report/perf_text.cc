@@ -1,0 +1,261 @@
+#include "report/perf_text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/text.h"
+#include "report/figure_text.h"
+#include "report/op_table.h"
+
+namespace inferprobe::report {
+namespace {
+
+using base::TerminalText;
+using profile::Metric;
+using profile::PerfResult;
+
+constexpr size_t kHistogramBins = 24;
+
+std::string Counted(uint64_t n, std::string_view one) {
+  return fmt::format("{} {}{}", base::FormatCount(static_cast<double>(n)), one, n == 1 ? "" : "s");
+}
+
+std::string Milliseconds(const Metric<double>& ms) {
+  return ms ? base::FormatDurationNs(*ms * 1e6) : MissingText(ms.missing());
+}
+
+std::string Bytes(const Metric<int64_t>& bytes) {
+  return bytes ? base::FormatBytes(static_cast<double>(*bytes))
+               : MissingText(bytes.missing().status);
+}
+
+std::string Count(const Metric<int64_t>& count) {
+  return count ? base::FormatCount(static_cast<double>(*count))
+               : MissingText(count.missing().status);
+}
+
+// Lines "label      text"; texts come from the outside and are made safe here.
+class Lines {
+ public:
+  explicit Lines(const PerfTextOptions& options) : options_(options) {}
+
+  void Add(std::string_view label, std::string_view text) {
+    out_ += fmt::format("{:<10} {}\n", label, TerminalText(text));
+  }
+  void AddWarning(std::string_view label, std::string_view text) {
+    const bool color = options_.color;
+    out_ += fmt::format("{}{:<10}{} {}\n", color ? "\x1b[33m" : "", label, color ? "\x1b[0m" : "",
+                        TerminalText(text));
+  }
+  void Block(std::string_view text) { out_ += text; }
+  std::string Take() { return std::move(out_); }
+
+ private:
+  const PerfTextOptions& options_;
+  std::string out_;
+};
+
+std::string ModelText(const PerfResult& result) {
+  const profile::ModelFacts& model = result.model;
+  std::string text = fmt::format("{}   {} {} · method {}", model.path, result.engine.title,
+                                 result.engine.version, model.method);
+  text += " · " + Counted(model.delegates.size(), "delegate");
+  text += model.instructions
+              ? ", " + Counted(static_cast<uint64_t>(*model.instructions), "instruction")
+              : ", instructions " + MissingText(model.instructions.missing().status);
+  text += " · " + base::FormatBytes(static_cast<double>(model.bytes));
+  if (model.inputs.empty()) return text;
+  text += " · inputs ";
+  for (size_t i = 0; i < model.inputs.size(); ++i) {
+    const profile::InputFacts& input = model.inputs[i];
+    text += (i == 0 ? "" : ", ") + SpecText(input.spec.type, input.spec.shape);
+    const bool last = i + 1 == model.inputs.size() || model.inputs[i + 1].source != input.source;
+    if (last && !input.source.empty()) text += " (" + input.source + ")";
+  }
+  return text;
+}
+
+std::string MachineText(const PerfResult& result) {
+  const profile::EnvironmentFacts& machine = result.environment;
+  const std::string governor =
+      machine.governor ? *machine.governor : MissingText(machine.governor.missing());
+  const std::string load = machine.load_average ? fmt::format("{:.1f}", *machine.load_average)
+                                                : MissingText(machine.load_average.missing());
+  const std::string clock =
+      result.clock.tick_ns > 0
+          ? fmt::format("{}, tick {:.2g} ns", result.clock.source, result.clock.tick_ns)
+          : MissingText(profile::Status::kNotMeasured);
+  return fmt::format(
+      "{}, {} · clock {} · governor {} · load {}", machine.cpu.empty() ? "CPU n/a" : machine.cpu,
+      machine.cpus > 0 ? Counted(static_cast<uint64_t>(machine.cpus), "CPU") : "CPUs n/a", clock,
+      governor, load);
+}
+
+std::string MeasuredText(const PerfResult& result) {
+  double seconds = 0;
+  for (const std::vector<double>& process : result.latency.samples_ms) {
+    for (const double sample : process) seconds += sample / 1e3;
+  }
+  std::string text = fmt::format(
+      "{} in {} after {} warm-up ({})", Counted(result.latency.count, "run"),
+      result.settings.processes == 1 ? "1 process"
+                                     : fmt::format("{} processes", result.settings.processes),
+      result.warmup.excluded,
+      result.warmup.rule == "change point"
+          ? (result.warmup.steady ? "steady by change point" : "NOT steady by change point")
+          : "by count; steadiness not tested");
+  if (std::isfinite(seconds) && seconds > 0) text += " · " + base::FormatDurationNs(seconds * 1e9);
+  return text + " · load " + Milliseconds(result.load_ms) + " · first run " +
+         Milliseconds(result.first_run_ms);
+}
+
+void AddHeader(const PerfResult& result, Lines& lines) {
+  lines.Add("model", ModelText(result));
+  lines.Add("machine", MachineText(result));
+  lines.Add("measured", MeasuredText(result));
+  for (const profile::ProcessResult& process : result.processes) {
+    if (process.failure.empty()) continue;
+    lines.AddWarning("failed", fmt::format("process {}: {}", process.index, process.failure));
+  }
+  const bool several = result.settings.processes > 1;
+  for (const profile::Disturbance& item : result.disturbances) {
+    const std::string text =
+        several ? fmt::format("{} (process {})", item.text, item.process) : item.text;
+    item.warning ? lines.AddWarning("warning", text) : lines.Add("note", text);
+  }
+}
+
+std::string LatencyText(const PerfResult& result) {
+  const profile::Latency& latency = result.latency;
+  if (latency.count == 0) return "\nlatency    " + MissingText(latency.avg.missing()) + "\n";
+  const TimeUnit unit((latency.avg ? *latency.avg : 0) * 1e6);
+  const auto figure = [&](const Metric<double>& ms) {
+    if (ms) return unit.Text(*ms * 1e6);
+    if (ms.missing().status != profile::Status::kTooFewSamples) return MissingText(ms.missing());
+    return fmt::format("n/a ({})", ms.missing().hint);  // "needs 100, has 25" says it all
+  };
+  const std::string heading = "latency (host wall, profiling off)";
+  const std::string bars = Histogram(latency.samples_ms, kHistogramBins);
+  std::string out = "\n" + heading;
+  if (!bars.empty() && latency.min && latency.max) {
+    out += fmt::format("   {}   {} … {}", bars, unit.Value(*latency.min * 1e6),
+                       unit.Text(*latency.max * 1e6));
+  }
+  out += '\n';
+  Table table({{""}, {""}, {""}, {""}, {""}});
+  std::vector<std::vector<std::string>> right = {
+      {"avg", figure(latency.avg)},
+      {"std", figure(latency.std)},
+      {"min", figure(latency.min)},
+      {"max", figure(latency.max)},
+      {"rate", latency.rate_single_stream_per_s
+                   ? base::FormatCount(*latency.rate_single_stream_per_s) + " /s single stream"
+                   : MissingText(latency.rate_single_stream_per_s.missing())}};
+  if (latency.avg_interval) right[0][1] += "  " + IntervalText(latency.avg_interval, unit);
+  for (size_t i = 0; i < std::max(latency.percentiles.size(), right.size()); ++i) {
+    std::vector<Cell> row;
+    if (i < latency.percentiles.size()) {
+      const profile::Percentile& percentile = latency.percentiles[i];
+      row.push_back(Cell::Drawn(fmt::format("p{:g}", percentile.p * 100)));
+      row.push_back(Cell::Drawn(figure(percentile.value)));
+      row.push_back(
+          Cell::Drawn(percentile.value ? IntervalText(percentile.interval, unit) : std::string()));
+    } else {
+      row.resize(3);
+    }
+    if (i < right.size()) {
+      row.push_back(Cell::Drawn(right[i][0]));
+      row.push_back(Cell::Drawn(right[i][1]));
+    }
+    table.AddRow(std::move(row));
+  }
+  std::string body = table.Render(Format::kTable, 2);
+  return out + body.substr(body.find('\n') + 1);  // the columns have no titles
+}
+
+std::string PerturbationText(const profile::Perturbation& perturbation) {
+  if (!perturbation.ratio) {
+    return "cost of profiling " + MissingText(perturbation.ratio.missing());
+  }
+  const auto range = [](const Metric<profile::Interval>& interval) {
+    if (!interval) return MissingText(interval.missing().status);
+    return fmt::format("[{}, {}]", ChangeText(interval->low),
+                       interval->open_above ? "…" : ChangeText(interval->high));
+  };
+  std::string text = fmt::format("profiling costs {} {}", ChangeText(*perturbation.ratio),
+                                 range(perturbation.interval));
+  if (perturbation.null_ratio) {
+    text += fmt::format(", A/A {} {}", ChangeText(*perturbation.null_ratio),
+                        range(perturbation.null_interval));
+  }
+  return text;
+}
+
+std::string MemoryText(const profile::MemoryFacts& memory) {
+  return fmt::format("planned {} · load {} allocations, {} · a run {} allocations, {} · peak {}",
+                     Bytes(memory.planned_bytes), Count(memory.method_allocations),
+                     Bytes(memory.method_bytes), Count(memory.run_allocations),
+                     Bytes(memory.run_bytes), Bytes(memory.peak_rss_bytes));
+}
+
+std::string OutputText(const profile::OutputCheck& outputs) {
+  std::string text;
+  switch (outputs.verdict) {
+    case profile::OutputCheck::Verdict::kUnchecked:
+      text = "not checked";
+      break;
+    case profile::OutputCheck::Verdict::kMatch:
+      text = "as expected";
+      break;
+    case profile::OutputCheck::Verdict::kMismatch:
+      text = "NOT as expected";
+      break;
+  }
+  if (!outputs.text.empty()) text += ": " + outputs.text;
+  const auto bits = [](const Metric<bool>& equal) {
+    if (!equal) return MissingText(equal.missing());
+    return std::string(*equal ? "yes" : "NO");
+  };
+  return text + " · two plain runs equal bit for bit: " + bits(outputs.repeatable) +
+         " · with profiling too: " + bits(outputs.profiled_equal);
+}
+
+std::string StatisticsText(const profile::LossCounts& losses) {
+  Table table(
+      {{"count", Align::kRight}, {"statistic"}, {"severity"}, {"blame"}, {"what it means"}});
+  for (size_t i = 0; i < static_cast<size_t>(profile::Loss::kCount); ++i) {
+    const auto loss = static_cast<profile::Loss>(i);
+    if (losses.Get(loss) == 0) continue;
+    const profile::LossInfo& info = profile::InfoOf(loss);
+    table.AddRow({Cell::Int(static_cast<int64_t>(losses.Get(loss))), Cell::Text(info.name),
+                  Cell::Text(profile::SeverityName(info.severity)),
+                  Cell::Text(profile::BlameName(info.blame)), Cell::Text(info.advice)});
+  }
+  if (table.size() == 0) return {};
+  return "\nlosses and repairs\n" + table.Render(Format::kTable, 2);
+}
+
+}  // namespace
+
+std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
+  Lines lines(options);
+  AddHeader(result, lines);
+  lines.Block(LatencyText(result));
+  lines.Block(fmt::format("\nwhere the time goes (host wall, per run, {}; {})\n",
+                          Counted(result.profiled_runs, "profiled run"),
+                          PerturbationText(result.perturbation)));
+  lines.Block(OpTree(result, options));
+  lines.Block(DelegateTables(result, options));
+  lines.Block("\n");
+  lines.Add("memory", MemoryText(result.memory));
+  lines.Add("outputs", OutputText(result.outputs));
+  lines.Block(StatisticsText(result.losses));
+  return lines.Take();
+}
+
+std::string PerfReport(const PerfResult& result, Format format, const PerfTextOptions& options) {
+  return format == Format::kTable ? PerfText(result, options) : OpTable(result).Render(format);
+}
+
+}  // namespace inferprobe::report
