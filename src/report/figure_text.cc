@@ -8,6 +8,11 @@
 #include "base/text.h"
 
 namespace inferprobe::report {
+namespace {
+
+constexpr const char* kNotFinite = "n/a (not finite)";
+
+}  // namespace
 
 std::string MissingText(profile::Status status) {
   return fmt::format("n/a ({})", profile::StatusText(status));
@@ -37,10 +42,12 @@ TimeUnit::TimeUnit(double typical_ns) {
 }
 
 std::string TimeUnit::Value(double ns) const {
-  return std::isfinite(ns) ? fmt::format("{:.{}f}", ns / ns_, decimals_) : "n/a (not finite)";
+  return std::isfinite(ns) ? fmt::format("{:.{}f}", ns / ns_, decimals_) : kNotFinite;
 }
 
-std::string TimeUnit::Text(double ns) const { return Value(ns) + ' ' + name_; }
+std::string TimeUnit::Text(double ns) const {
+  return std::isfinite(ns) ? Value(ns) + ' ' + name_ : kNotFinite;
+}
 
 std::string IntervalText(const profile::Metric<profile::Interval>& interval_ms,
                          const TimeUnit& unit) {

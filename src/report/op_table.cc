@@ -27,6 +27,10 @@ bool IsRest(const OpRow& row) {
   return row.type == RowType::kBetween || row.type == RowType::kUnattributed;
 }
 
+std::string NameText(const OpRow& row) {
+  return row.name.empty() ? "(unnamed)" : base::TerminalText(row.name);
+}
+
 Cell Calls(const OpRow& row) {
   return Cell::Drawn(row.calls_per_run < 0.01 || row.calls_per_run >= 1000
                          ? fmt::format("{:.3g}", row.calls_per_run)
@@ -91,9 +95,10 @@ class Tree {
                           (costly ? " !" : "  "));
     }
     const char* prefix = row.type == RowType::kDelegateCall ? "delegate " : "";
+    const OpRow& named = NamedBy(index);
     table.AddRow({Cell::Percent(row.share), Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
                   IsRest(row) ? Cell::Drawn("") : Calls(row),
-                  Cell::Drawn(branch + prefix + base::TerminalText(row.name)), std::move(probe)});
+                  Cell::Drawn(branch + prefix + NameText(named)), std::move(probe)});
   }
 
   // The kernel of an operator call is nearly all of it: one line says both.
@@ -103,6 +108,14 @@ class Tree {
     return kernel.type == RowType::kKernel &&
            static_cast<double>(kernel.total_ns) >=
                kKernelIsAll * static_cast<double>(result_.ops[parent].total_ns);
+  }
+
+  // A program without operator names calls each of its instructions OPERATOR_CALL; then the kernel
+  // that is nearly all of it says more.
+  [[nodiscard]] const OpRow& NamedBy(uint32_t index) const {
+    const OpRow& row = result_.ops[index];
+    const bool generic = row.name == "OPERATOR_CALL" || row.name.empty();
+    return generic && HidesKernel(index) ? result_.ops[children_[index][0]] : row;
   }
 
   // Which of the children are shown; the others are folded into one line.
@@ -165,7 +178,7 @@ class Tree {
     Table table({{"mean", Align::kRight}, {"calls", Align::kRight}, {"what"}});
     for (const uint32_t index : beside_) {
       const OpRow& row = result_.ops[index];
-      table.AddRow({Cell::Duration(row.mean_ns), Calls(row), Cell::Text(row.name)});
+      table.AddRow({Cell::Duration(row.mean_ns), Calls(row), Cell::Drawn(NameText(row))});
     }
     return "\naround the runs and on other threads (host wall, per run; not part of the sum)\n" +
            table.Render(Format::kTable, 2);
@@ -249,7 +262,7 @@ std::string DelegateTables(const profile::PerfResult& result, const PerfTextOpti
                  {"what", Align::kLeft, "", options.width > 60 ? options.width - 34 : 30}});
     for (const OpRow* row : rows) {
       table.AddRow({Cell::Percent(row->share), Cell::Duration(row->mean_ns), Calls(*row),
-                    Cell::Text(row->name)});
+                    Cell::Drawn(NameText(*row))});
     }
     out += table.Render(Format::kTable, 2);
     if (rows.size() < delegate.layers.size()) {

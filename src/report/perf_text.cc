@@ -22,7 +22,9 @@ std::string Counted(uint64_t n, std::string_view one) {
 }
 
 std::string Milliseconds(const Metric<double>& ms) {
-  return ms ? base::FormatDurationNs(*ms * 1e6) : MissingText(ms.missing());
+  if (!ms) return MissingText(ms.missing());
+  const double ns = *ms * 1e6;
+  return std::isfinite(ns) ? base::FormatDurationNs(ns) : "n/a (not finite)";
 }
 
 std::string Bytes(const Metric<int64_t>& bytes) {
