@@ -29,8 +29,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _inspect(path: Path) -> Any:
     # Imported late: it takes seconds.
-    from executorch.devtools import Inspector  # noqa: PLC0415
-    from executorch.devtools.inspector import TimeScale  # noqa: PLC0415
+    from executorch.devtools import Inspector
+    from executorch.devtools.inspector import TimeScale
 
     return Inspector(
         etdump_path=str(path),
@@ -76,9 +76,10 @@ def test_runs_of_one_program_are_one_block(folder: Path) -> None:
     by_name = {event.name or event.delegate_debug_identifier: event for event in execute.events}
     assert by_name["Transpose (ND, X32) #1"].is_delegated_op
     assert not by_name["DELEGATE_CALL"].is_delegated_op
-    assert by_name["Convolution (NHWC, F32) IGEMM #1"].raw_delegate_debug_metadatas == [
-        b"\x00\x01\xff tile"
-    ] * 120
+    assert (
+        by_name["Convolution (NHWC, F32) IGEMM #1"].raw_delegate_debug_metadatas
+        == [b"\x00\x01\xff tile"] * 120
+    )
 
 
 def test_tables_print(folder: Path) -> None:

@@ -50,6 +50,26 @@ Profile Overlaps() {
   return std::move(build.profile);
 }
 
+// Tracks of equal names, with slices at the same times: a delegate called in two places, and a
+// thread number that the system gave out again.
+Profile Twins() {
+  ProfileBuilder build;
+  const uint16_t first = build.AddThread("pool", 91, 92);
+  const uint16_t second = build.AddThread("pool", 91, 92);
+  const uint16_t one = build.AddEngineTrack(first, "delegate");
+  const uint16_t two = build.AddEngineTrack(first, "delegate");
+  const uint16_t cold = build.AddCounterTrack("temperature", "degC", 91);
+  const uint16_t warm = build.AddCounterTrack("temperature", "degC", 91);
+  int64_t at = 1'000;
+  for (const uint16_t track : {first, second, one, two}) {
+    build.Add(track, "long", Category::kScope, at, 100);
+    build.Add(track, "next", Category::kScope, at + 100, 100);
+    at += 30;
+  }
+  build.profile.counters = {{1'000, 20, cold}, {1'001, 90, warm}, {1'002, 21, cold}};
+  return std::move(build.profile);
+}
+
 Profile LateParents() {
   ProfileBuilder build;
   const uint16_t thread = build.AddThread("main", 55, 55);
@@ -102,6 +122,7 @@ std::vector<Sample> Samples() {
     samples.push_back({fmt::format("trees{}", seed), formats::RandomTrees(seed)});
   }
   samples.push_back({"overlaps", Overlaps(), 0, true, {1}});
+  samples.push_back({"twins", Twins()});
   samples.push_back({"late_parents", LateParents(), 3});
   samples.push_back({"hostile_names", HostileNames()});
   samples.push_back({"huge_times", HugeTimes(), 0, true, {}, {0, 4, 5}});

@@ -187,7 +187,7 @@ uint64_t Writer::DescribeNamedTrack(uint64_t parent, const std::string& name,
   track.add_uint64(TrackDescriptor::kUuid, last_uuid_);
   if (parent != 0) track.add_uint64(TrackDescriptor::kParentUuid, parent);
   track.add_string(TrackDescriptor::kName, interner_.Repaired(name));
-  // Otherwise tracks of equal names become one, and their slices overlap.
+  // Otherwise Perfetto's UI draws sibling tracks of equal names as one.
   track.add_int32(TrackDescriptor::kSiblingMergeBehavior, kMergeNone);
   if (unit != nullptr) {
     pbf_builder<CounterDescriptor> counter{track, TrackDescriptor::kCounter};
