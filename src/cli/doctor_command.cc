@@ -9,7 +9,7 @@ namespace inferprobe::cli {
 
 int RunDoctorCommand(const DoctorCommand& command) {
   const std::vector<measure::DoctorRow> rows = measure::Examine(base::ExecutablePath());
-  std::fputs(DoctorReport(rows, report::ParseFormat(command.format)).c_str(), stdout);
+  std::fputs(report::DoctorReport(rows, report::ParseFormat(command.format)).c_str(), stdout);
   return std::fflush(stdout) == 0 ? kGood : kFailed;
 }
 

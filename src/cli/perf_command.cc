@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/progress_line.h"
+#include "formats/result_json/result_json.h"
 #include "measure/perf.h"
 #include "report/perf_text.h"
 
@@ -44,6 +45,7 @@ int FailureOf(const profile::PerfResult& result) {
 
 int RunPerfCommand(PerfCommand command) {
   std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a full quota is an error of write(), not the end of the process
   ProgressLine line(!command.quiet && isatty(STDERR_FILENO) != 0);
@@ -55,7 +57,10 @@ int RunPerfCommand(PerfCommand command) {
     report::PerfTextOptions text;
     text.all_rows = command.all_rows;
     const auto format = report::ParseFormat(command.format);
-    std::fputs(report::PerfReport(*result, format, text).c_str(), stdout);
+    const std::string shown = format == report::Format::kJson
+                                  ? result_json::WriteResultJson(*result)
+                                  : report::PerfReport(*result, format, text);
+    std::fputs(shown.c_str(), stdout);
     if (format == report::Format::kTable) {
       std::string wrote;
       for (const std::string* path :

@@ -19,16 +19,16 @@ struct EngineInfo {
   std::string_view files;    // "ExecuTorch programs (.pte, .bpte)"
   std::string_view install;  // what to do when the plugin is there and its runtime is not
 };
-const std::vector<EngineInfo>& KnownEngines();
+INFERPROBE_API const std::vector<EngineInfo>& KnownEngines();
 
 // The engine for a model file, by its content; an error that says what is recognised.
 INFERPROBE_API Result<std::string> EngineForFile(const std::string& path);
 
 // Folders in which plugins are looked for, in order.
-std::vector<std::string> PluginFolders();
+INFERPROBE_API std::vector<std::string> PluginFolders();
 
 // Path of an engine's plugin; kNotFound says where it was looked for.
-Result<std::string> FindPlugin(const std::string& engine);
+INFERPROBE_API Result<std::string> FindPlugin(const std::string& engine);
 
 // Loads the plugin into this process, for the life of the process.
 INFERPROBE_API Result<EnginePlugin*> LoadPlugin(const std::string& engine);

@@ -14,7 +14,7 @@
 #include "analyze/statistics.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
-#include "formats/etdump/writer.h"
+#include "formats/etdump/etdump_writer.h"
 #include "formats/perfetto/writer.h"
 #include "formats/result_json/result_json.h"
 #include "measure/engine_registry.h"

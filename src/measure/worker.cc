@@ -241,6 +241,7 @@ Result<void> Worker::Measure(RunLoop* loop) {
   };
   auto samples = loop->Runs(RunMode::kLatency, limits, stop);
   if (!samples) return tl::unexpected(samples.error());
+  const int64_t latency_ns = loop->elapsed_ns();
 
   const RunLoop::Limits profiled_warm_up = {kProfiledWarmUps, INT64_MAX, 1};
   if (auto runs = loop->Runs(RunMode::kWarmupOn, profiled_warm_up, {}); !runs) {
@@ -249,7 +250,7 @@ Result<void> Worker::Measure(RunLoop* loop) {
   RunLoop::Limits triples;
   triples.runs = samples->size();
   triples.at_least = 3;
-  if (!rule.iterations) triples.ns = std::min(loop->elapsed_ns(), kProfileBudgetNs);
+  if (!rule.iterations) triples.ns = std::min(latency_ns, kProfileBudgetNs);
   INFERPROBE_RETURN_IF_ERROR(SendPhase("profile", 0, triples.runs, 0));
   auto done = loop->Triples(plan_.options.seed + plan_.process, triples);
   if (!done) return tl::unexpected(done.error());

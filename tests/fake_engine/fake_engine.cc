@@ -39,7 +39,7 @@ class FakeEngine final : public Engine {
     model_.format = "fake";
     model_.method = options.method;
     model_.methods = {"forward"};
-    model_.outputs = {{"y", ScalarType::kInt64, {1}, false, false}};
+    model_.outputs = {{"y", ScalarType::kInt64, {1}, false, false, {}}};
     model_.instructions = Number("ops") + (Number("delegate_ops") > 0 ? 1 : 0);
     for (int64_t i = 0; i < Number("ops"); ++i) {
       model_.instruction_names.push_back("op" + std::to_string(i));
@@ -61,7 +61,7 @@ class FakeEngine final : public Engine {
   const profile::EngineFacts& engine() const override { return facts_; }
   profile::MemoryFacts memory() const override { return {}; }
   std::vector<TensorSpec> inputs() const override {
-    return {{"x", ScalarType::kFloat32, {2}, false, false}};
+    return {{"x", ScalarType::kFloat32, {2}, false, false, {}}};
   }
   Result<void> SetInputs(std::vector<Tensor> /*inputs*/) override { return {}; }
   Result<void> PrepareObserved() override {
