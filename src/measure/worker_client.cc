@@ -51,7 +51,8 @@ std::string EngineTrackName(const WorkerOutcome& outcome, int32_t instruction) {
 // The words for a worker that ended without `done` or `error`.
 Error DeathOf(base::Process* process, const std::string& doing) {
   auto exit = process->Wait();
-  const std::string how = exit ? exit->Text() : exit.error().message;
+  std::string how = exit ? exit->Text() : exit.error().message;
+  if (exit && exit->signal != 0) how = "was " + how;
   Error error;
   error.code = ErrorCode::kCrashed;
   error.message = fmt::format("the worker process {} while {}", how, doing);
