@@ -10,6 +10,7 @@
 #include "engines/executorch/bundled_cases.h"
 #include "engines/executorch/engine_error.h"
 #include "engines/executorch/log_capture.h"
+#include "engines/executorch/plan_check.h"
 #include "measure/inputs/inputs.h"
 #include "record/ring_writer.h"
 
@@ -61,6 +62,8 @@ Result<std::unique_ptr<ExecutorchEngine>> ExecutorchEngine::Load(
                      fmt::format("{} has no method \"{}\"", options.path, options.method),
                      fmt::format("its methods: {}", fmt::join(engine->file_->Methods(), ", ")));
   }
+  INFERPROBE_RETURN_IF_ERROR(
+      CheckPlanIndices(options.path, engine->file_->program(), *engine->plan_));
   engine->facts_ = ReadPlan(*engine->plan_);
   INFERPROBE_RETURN_IF_ERROR(engine->CheckPlan());
 
@@ -111,7 +114,7 @@ Result<void> ExecutorchEngine::CheckPlan() const {
   for (size_t i = 0; i < facts_.inputs.size(); ++i) {
     const PlanValue& input = facts_.inputs[i];
     std::string why = input.unsupported;
-    if (input.kind == ValueKind::kOther) why = "is " + input.what;
+    if (input.kind == ValueKind::kNone || input.kind == ValueKind::kOther) why = "is " + input.what;
     if (input.unbounded) why = "has a dynamic shape without an upper bound";
     if (why.empty()) continue;
     return MakeError(
@@ -168,10 +171,7 @@ profile::MemoryFacts ExecutorchEngine::memory() const {
 
 std::vector<TensorSpec> ExecutorchEngine::inputs() const {
   std::vector<TensorSpec> specs;
-  for (const PlanValue& input : facts_.inputs) {
-    // None cannot be given, and need not be: the program has it.
-    if (input.kind != ValueKind::kNone) specs.push_back(input.spec);
-  }
+  for (const PlanValue& input : facts_.inputs) specs.push_back(input.spec);
   return specs;
 }
 

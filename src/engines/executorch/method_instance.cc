@@ -121,11 +121,9 @@ Result<void> MethodInstance::PlaceOutputs() {
 Result<void> MethodInstance::SetInputs(const std::vector<Tensor>& inputs) {
   storage_.clear();
   inputs_.clear();
-  size_t next = 0;
   for (size_t i = 0; i < facts_->inputs.size(); ++i) {
     const PlanValue& plan = facts_->inputs[i];
-    if (plan.kind == ValueKind::kNone) continue;  // the runtime has it already
-    const Tensor& given = inputs[next++];
+    const Tensor& given = inputs[i];
     if (plan.kind == ValueKind::kScalar) {
       inputs_.push_back({i, ScalarValue(given)});
       continue;

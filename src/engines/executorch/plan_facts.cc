@@ -121,29 +121,113 @@ std::vector<PlanValue> ReadValues(const fb::ExecutionPlan& plan,
   return values;
 }
 
-// A buffer that a run changes and a later run reads has planned memory and the name that it has in
-// the model; activations have no name.
-bool KeepsState(const fb::ExecutionPlan& plan, const PlanFacts& facts) {
-  const auto is_border = [&](uint32_t index) {
-    const auto same = [index](const PlanValue& value) {
-      return value.value_index == static_cast<int32_t>(index);
-    };
-    return std::any_of(facts.inputs.begin(), facts.inputs.end(), same);
-  };
-  const auto* values = plan.values();
-  for (uint32_t i = 0; values != nullptr && i < values->size(); ++i) {
-    const auto* evalue = values->Get(i);
+// Follows what the instructions read and write, to find memory that a run reads before it has
+// written it: that content comes from the run before. Errs on the side of state.
+class StateFinder {
+ public:
+  StateFinder(const fb::ExecutionPlan& plan, const PlanFacts& facts) : plan_(plan) {
+    if (plan.values() != nullptr) written_.resize(plan.values()->size(), false);
+    for (const PlanValue& input : facts.inputs) MarkWritten(input.value_index);
+  }
+
+  bool Find() {
+    if (HasLastingTensor()) return true;
+    const auto* chains = plan_.chains();
+    for (uint32_t c = 0; chains != nullptr && c < chains->size(); ++c) {
+      const auto* instructions = chains->Get(c)->instructions();
+      for (uint32_t i = 0; instructions != nullptr && i < instructions->size(); ++i) {
+        if (ReadsState(*instructions->Get(i))) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  const fb::Tensor* PlannedTensor(int32_t index) const {
+    if (index < 0 || static_cast<size_t>(index) >= written_.size()) return nullptr;
+    const auto* evalue = plan_.values()->Get(static_cast<uint32_t>(index));
     const auto* tensor = evalue == nullptr ? nullptr : evalue->val_as_Tensor();
-    if (tensor == nullptr || tensor->allocation_info() == nullptr || is_border(i)) continue;
-    if (tensor->data_buffer_idx() > 0) return true;  // has an initial value
-    const auto* extra = tensor->extra_tensor_info();
-    if (extra != nullptr && extra->fully_qualified_name() != nullptr &&
-        extra->fully_qualified_name()->size() > 0) {
-      return true;
+    return tensor != nullptr && tensor->allocation_info() != nullptr ? tensor : nullptr;
+  }
+  bool Unwritten(int32_t index) const {
+    return PlannedTensor(index) != nullptr && !written_[static_cast<size_t>(index)];
+  }
+  void MarkWritten(int32_t index) {
+    if (index >= 0 && static_cast<size_t>(index) < written_.size()) {
+      written_[static_cast<size_t>(index)] = true;
     }
   }
-  return false;
-}
+
+  // Planned memory with an initial value, or with a name of the model's: a buffer of the model.
+  bool HasLastingTensor() const {
+    for (size_t i = 0; i < written_.size(); ++i) {
+      const auto* tensor = PlannedTensor(static_cast<int32_t>(i));
+      if (tensor == nullptr || written_[i]) continue;
+      const auto* extra = tensor->extra_tensor_info();
+      const auto* name = extra == nullptr ? nullptr : extra->fully_qualified_name();
+      if (tensor->data_buffer_idx() > 0 || (name != nullptr && name->size() > 0)) return true;
+    }
+    return false;
+  }
+
+  bool ReadsState(const fb::Instruction& instruction) {
+    if (const auto* move = instruction.instr_args_as_MoveCall()) {
+      MarkWritten(move->move_to());
+    } else if (const auto* delegated = instruction.instr_args_as_DelegateCall()) {
+      // Which of them it reads is not said. What is new is taken for its outputs.
+      for (uint32_t i = 0; delegated->args() != nullptr && i < delegated->args()->size(); ++i) {
+        MarkWritten(delegated->args()->Get(i));
+      }
+    } else if (const auto* call = instruction.instr_args_as_KernelCall()) {
+      return call->args() != nullptr && call->args()->size() > 0 && KernelReadsState(*call);
+    }
+    return false;
+  }
+
+  bool KernelReadsState(const fb::KernelCall& call) {
+    const auto& args = *call.args();
+    // How the exporter writes a new value back into a buffer of the model.
+    if (NameOf(call) == "aten::copy_" && PlannedTensor(args.Get(0)) != nullptr &&
+        !IsInput(args.Get(0))) {
+      return true;
+    }
+    // The last argument is what the operator returns: one of its outputs, or a list of them.
+    std::vector<int32_t> outputs = {args.Get(args.size() - 1)};
+    const int32_t last = outputs.front();
+    if (last >= 0 && static_cast<size_t>(last) < written_.size()) {
+      const auto* evalue = plan_.values()->Get(static_cast<uint32_t>(last));
+      const auto* list = evalue == nullptr ? nullptr : evalue->val_as_TensorList();
+      if (list != nullptr && list->items() != nullptr) {
+        outputs.insert(outputs.end(), list->items()->begin(), list->items()->end());
+      }
+    }
+    bool reads_state = false;
+    for (uint32_t i = 0; i + 1 < args.size(); ++i) {
+      const bool output = std::find(outputs.begin(), outputs.end(), args.Get(i)) != outputs.end();
+      if (!output && Unwritten(args.Get(i))) reads_state = true;
+    }
+    for (const int32_t output : outputs) MarkWritten(output);
+    return reads_state;
+  }
+
+  bool IsInput(int32_t index) const {
+    const auto* inputs = plan_.inputs();
+    return inputs != nullptr && std::find(inputs->begin(), inputs->end(), index) != inputs->end();
+  }
+
+  std::string_view NameOf(const fb::KernelCall& call) const {
+    const auto* operators = plan_.operators();
+    const int32_t index = call.op_index();
+    if (operators == nullptr || index < 0 || static_cast<uint32_t>(index) >= operators->size()) {
+      return {};
+    }
+    const auto* name = operators->Get(static_cast<uint32_t>(index))->name();
+    return name == nullptr ? std::string_view() : name->string_view();
+  }
+
+  const fb::ExecutionPlan& plan_;
+  std::vector<bool> written_;
+};
 
 std::vector<std::string> ExternalTensors(const fb::ExecutionPlan& plan) {
   std::vector<std::string> names;
@@ -184,7 +268,7 @@ PlanFacts ReadPlan(const fb::ExecutionPlan& plan) {
     }
   }
   facts.external = ExternalTensors(plan);
-  facts.keeps_state = KeepsState(plan, facts);
+  facts.keeps_state = StateFinder(plan, facts).Find();
   return facts;
 }
 
