@@ -19,7 +19,7 @@ namespace inferprobe {
 namespace internal {
 // Set once, by the first call of Clock(); constant from then on.
 INFERPROBE_API extern bool g_clock_is_tsc;
-INFERPROBE_API uint64_t SystemClockNs();  // CLOCK_MONOTONIC
+INFERPROBE_API uint64_t SystemClockNs() noexcept;  // CLOCK_MONOTONIC
 }  // namespace internal
 
 // A reading in ticks, of use after the first call of Clock() (a recorder's start makes it). About

@@ -50,19 +50,21 @@ struct ThreadRing {
 // Which recorder runs: 0 is none, and every Start() takes the next number.
 extern "C" INFERPROBE_API std::atomic<uint32_t> inferprobe_generation;
 
-// The calling thread's ring; until it records for the first time, one that nothing fits.
+// The calling thread's ring; until it records for the first time, one that nothing fits. Constinit:
+// without it every use would first ask whether there is something to initialise.
 #if defined(_WIN32)
-extern thread_local ThreadRing* t_ring;
+extern constinit thread_local ThreadRing* t_ring;
 #else
-INFERPROBE_API extern thread_local ThreadRing* t_ring __attribute__((tls_model("initial-exec")));
+INFERPROBE_API extern constinit thread_local ThreadRing* t_ring
+    __attribute__((tls_model("initial-exec")));
 #endif
 
 // Slow paths, in the library.
 // The calling thread's ring for the running recorder; nullptr while nothing records.
-INFERPROBE_API ThreadRing* Attach();
+INFERPROBE_API ThreadRing* Attach() noexcept;
 // Looks where the reader is. False: no room for `count` cells, which are counted as lost.
-INFERPROBE_API bool MakeRoom(ThreadRing* ring, uint64_t count);
-INFERPROBE_API uint32_t RegisterName(const char* name);
+INFERPROBE_API bool MakeRoom(ThreadRing* ring, uint64_t count) noexcept;
+INFERPROBE_API uint32_t RegisterName(const char* name) noexcept;
 
 // Precondition: `generation` was read from inferprobe_generation and is not 0.
 inline ThreadRing* RingOf(uint32_t generation) {

@@ -116,7 +116,7 @@ ClockCalibration Calibrate(const ClockAnchor& first, const ClockAnchor& later) {
 
 namespace internal {
 bool g_clock_is_tsc = false;
-uint64_t SystemClockNs() { return static_cast<uint64_t>(base::MonotonicNs()); }
+uint64_t SystemClockNs() noexcept { return static_cast<uint64_t>(base::MonotonicNs()); }
 }  // namespace internal
 
 const ClockCalibration& Clock() {

@@ -167,7 +167,7 @@ uint32_t InternName(std::string_view name) {
 
 namespace internal {
 
-ThreadRing* Attach() {
+ThreadRing* Attach() noexcept {
   if (record::t_thread_is_over) return nullptr;
   record::Attachments& attachments = record::OfThisThread();
   record::ProcessState& state = record::State();
@@ -181,7 +181,7 @@ ThreadRing* Attach() {
   return t_ring;
 }
 
-bool MakeRoom(ThreadRing* ring, uint64_t count) {
+bool MakeRoom(ThreadRing* ring, uint64_t count) noexcept {
   if (ring->shared_tail != nullptr) {
     const uint64_t tail = ring->shared_tail->load(std::memory_order_acquire);
     const uint64_t capacity = ring->mask + 1;
@@ -194,7 +194,7 @@ bool MakeRoom(ThreadRing* ring, uint64_t count) {
   return false;
 }
 
-uint32_t RegisterName(const char* name) {
+uint32_t RegisterName(const char* name) noexcept {
   // A site's id must not stay 0, or each of its scopes would come here.
   const uint32_t id = record::InternName(name);
   return id == 0 ? record::InternName("(no name)") : id;
@@ -202,7 +202,7 @@ uint32_t RegisterName(const char* name) {
 
 }  // namespace internal
 
-void PublishCounter(Site& site, double value) {
+void PublishCounter(Site& site, double value) noexcept {
   const uint32_t generation = internal::inferprobe_generation.load(std::memory_order_relaxed);
   internal::ThreadRing* ring = generation == 0 ? nullptr : internal::RingOf(generation);
   if (ring == nullptr) return;

@@ -1,0 +1,94 @@
+"""The installed package, as a project of somebody else's sees it."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("INFERPROBE_BUILD", ROOT / "build/test"))
+
+
+def run(*command: object) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    if not (BUILD / "libinferprobe_record.so").exists():
+        pytest.skip(f"{BUILD} has no libinferprobe_record.so: build it, or set INFERPROBE_BUILD")
+    prefix = tmp_path_factory.mktemp("prefix")
+    run("cmake", "--install", BUILD, "--prefix", prefix, "--component", "record")
+    return prefix
+
+
+def configure(prefix: pathlib.Path, build: pathlib.Path, *options: str) -> list[object]:
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    source = ROOT / "tests/install_project"
+    return [
+        "cmake",
+        "-S",
+        source,
+        "-B",
+        build,
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+        *generator,
+        *options,
+    ]
+
+
+def test_a_project_finds_builds_and_runs_it(prefix: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    run(*configure(prefix, tmp_path))
+    run("cmake", "--build", tmp_path)
+    assert run(tmp_path / "scoped") == "3 scopes\n"
+    assert run(tmp_path / "scoped_c") == "recorded\n"
+
+
+def test_public_headers_stand_alone(prefix: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    headers = sorted((prefix / "include/inferprobe").glob("*.h"))
+    assert {"scope.h", "recorder.h", "clock.h", "inferprobe.h"} <= {h.name for h in headers}
+    for header in headers:
+        source = tmp_path / "only.cc"
+        source.write_text(f"#include <inferprobe/{header.name}>\n")
+        run(
+            "g++",
+            "-std=c++20",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Werror",
+            "-fno-exceptions",
+            "-fno-rtti",
+            f"-I{prefix}/include",
+            "-fsyntax-only",
+            source,
+        )
+
+
+@pytest.mark.parametrize("name", ['std::string("x").c_str()', "some_pointer"])
+def test_a_scope_takes_a_literal_only(
+    prefix: pathlib.Path, tmp_path: pathlib.Path, name: str
+) -> None:
+    source = tmp_path / "misuse.cc"
+    source.write_text(
+        "#include <inferprobe/scope.h>\n#include <string>\n"
+        "extern const char* some_pointer;\n"
+        f"void F() {{ INFERPROBE_SCOPE({name}); }}\n"
+    )
+    compiled = subprocess.run(
+        ["g++", "-std=c++20", f"-I{prefix}/include", "-fsyntax-only", str(source)],
+        capture_output=True,
+    )
+    assert compiled.returncode != 0
+
+
+def test_what_is_missing_is_named(prefix: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    # An empty answer is what CMake keeps of a search that was made and found nothing.
+    command = configure(prefix, tmp_path, "-Dinferprobe_EXPECTED_INCLUDE_DIR:PATH=")
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "apt install libexpected-dev" in done.stderr
