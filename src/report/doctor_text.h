@@ -12,7 +12,7 @@ namespace inferprobe::report {
 // the machine stands above this room.
 template <typename Rows>
 std::string DoctorReport(const Rows& rows, Format format) {
-  Table table({{"what"}, {"name"}, {"available"}, {"state"}});
+  Table table({{"what", Align::kLeft, "group"}, {"name"}, {"available"}, {"state"}});
   for (const auto& row : rows) {
     table.AddRow({Cell::Text(row.group), Cell::Text(row.name), Cell::Text(row.state ? "yes" : "no"),
                   Cell::Text(row.state ? *row.state : MissingText(row.state.missing()))});

@@ -20,7 +20,7 @@ FAST = ["--iterations", "20", "--warmup", "2"]
 
 
 def host_wall_children(ops: list[dict[str, Any]], parent: int) -> list[dict[str, Any]]:
-    return [row for row in ops if row["parent"] == parent and row["kind"] == "host_wall"]
+    return [row for row in ops if row.get("parent") == parent and row["kind"] == "host_wall"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -43,11 +43,11 @@ def test_rows_add_up_to_the_method(run: Run, samples: pathlib.Path, tmp_path: pa
 def test_delegate_operators_are_engine_reported(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert run("perf", samples / "vision_xnnpack.pte", *FAST, "--output", "r.json").returncode == 0
     result = load(tmp_path / "r.json")
-    (delegate,) = result["delegates"]
-    assert delegate["backend"] == "XnnpackBackend"
-    assert delegate["layers"], "XNNPACK reports its operators"
-    assert all(layer["kind"] == "engine_reported" for layer in delegate["layers"])
-    assert 0 < delegate["layer_coverage"] < 1.1
+    assert [delegate["backend"] for delegate in result["delegates"]] == ["XnnpackBackend"] * 2
+    large = max(result["delegates"], key=lambda delegate: delegate["host_ns"])
+    assert len(large["layers"]) > 20, "XNNPACK reports its operators"
+    assert all(layer["kind"] == "engine_reported" for layer in large["layers"])
+    assert large["layer_coverage"] > 0
 
 
 def test_the_table_says_what_was_measured(run: Run, samples: pathlib.Path) -> None:

@@ -66,3 +66,17 @@ def open_trace(path: Path) -> Iterator[TraceProcessor]:
                 yield trace
         finally:
             server.kill()
+
+
+def slice_counts(path: Path) -> dict[str, int]:
+    """How many slices of each name the processor sees; the trace must load without an error."""
+    with open_trace(path) as trace:
+        errors = [
+            (row.name, row.value)
+            for row in trace.query(
+                "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
+            )
+        ]
+        assert errors == []
+        rows = trace.query("select name, count(*) as n from slice group by name")
+        return {row.name: row.n for row in rows}

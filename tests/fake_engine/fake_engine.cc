@@ -8,7 +8,7 @@
 //   exit_at N           exit(7) in run N
 //   fail_at N           run N returns an error
 //   fail_load TEXT      loading fails with TEXT
-//   mark_at N PATH      in run N: creates PATH, then waits until it is killed
+//   mark_at N PATH      in run N: creates PATH, then waits until it is killed or PATH.go is there
 //   say TEXT            printed on stderr at load
 //   drift 1             outputs change from run to run
 #include <fcntl.h>
@@ -110,7 +110,8 @@ class FakeEngine final : public Engine {
     line >> run >> path;
     if (run != run_) return;
     close(open(path.c_str(), O_CREAT | O_WRONLY, 0600));
-    for (;;) pause();
+    const std::string go = path + ".go";
+    while (!base::FileExists(go)) usleep(1000);
   }
 
   static void Spin(int64_t us) {
