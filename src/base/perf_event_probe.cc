@@ -19,8 +19,8 @@ PerfEventProbe ProbePerfEvents() {
   attributes.disabled = 1;
   attributes.exclude_kernel = 1;  // without it paranoid 2 refuses before anything else is looked at
   attributes.exclude_hv = 1;
-  const auto fd = static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+  const auto fd =
+      static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (fd >= 0) {
     close(fd);
     return {};
@@ -28,9 +28,10 @@ PerfEventProbe ProbePerfEvents() {
   PerfEventProbe probe;
   probe.error = errno;
   if (probe.error == ENOENT || probe.error == EOPNOTSUPP || probe.error == ENODEV) {
-    probe.text = fmt::format("no hardware counters on this machine ({}); virtual machines often "
-                             "hide them: run on the host or ask for a PMU",
-                             SystemErrorText(probe.error));
+    probe.text = fmt::format(
+        "no hardware counters on this machine ({}); virtual machines often "
+        "hide them: run on the host or ask for a PMU",
+        SystemErrorText(probe.error));
   } else if (probe.error == EACCES || probe.error == EPERM) {
     probe.text =
         "refused; see /proc/sys/kernel/perf_event_paranoid. As root: sysctl "

@@ -1,7 +1,6 @@
 // The command line: flags, help and exit codes. The only file that includes CLI11, which costs
 // seconds of compile time.
 #include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <string>
 
@@ -60,8 +59,7 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
   auto* iterations = command->add_option("--iterations", options.iterations,
                                          "Exactly this many measured runs in each process");
   iterations->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
-  command
-      ->add_option("--duration", options.duration_s, "Seconds of measured runs in each process")
+  command->add_option("--duration", options.duration_s, "Seconds of measured runs in each process")
       ->check(CLI::Range(0.001, 86400.0))
       ->excludes(iterations);
   command->add_option("--warmup", options.warmup, "Runs before the measurement")
@@ -70,10 +68,12 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
   command->add_option("--processes", options.processes, "Fresh processes, one after another")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
-  command->add_option("--threads", options.threads, "Threads of the engine's pool; default: its own")
+  command
+      ->add_option("--threads", options.threads, "Threads of the engine's pool; default: its own")
       ->check(CLI::Range(1, 4096));
   command
-      ->add_option("--ring-events", options.ring_events, "Events that a thread can hold between drains")
+      ->add_option("--ring-events", options.ring_events,
+                   "Events that a thread can hold between drains")
       ->check(CLI::Range(256U, 1U << 24))
       ->capture_default_str();
   command->add_option("--output", options.output, "Write the result as JSON");
@@ -92,8 +92,9 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
 
   PerfCommand perf;
-  AddPerf(app.add_subcommand("perf", "Measure a model: latency, operators, delegates")->alias("bench"),
-          &perf);
+  AddPerf(
+      app.add_subcommand("perf", "Measure a model: latency, operators, delegates")->alias("bench"),
+      &perf);
   DoctorCommand doctor;
   CLI::App* doctor_app =
       app.add_subcommand("doctor", "What can be measured on this machine, and why the rest cannot");

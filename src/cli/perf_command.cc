@@ -34,8 +34,8 @@ int FailureOf(const profile::PerfResult& result) {
     code = kFailed;
   }
   if (result.outputs.verdict == profile::OutputCheck::Verdict::kMismatch) {
-    PrintError({ErrorCode::kEngine, "the outputs are not the expected ones: " + result.outputs.text,
-                ""});
+    PrintError(
+        {ErrorCode::kEngine, "the outputs are not the expected ones: " + result.outputs.text, ""});
     code = kFailed;
   }
   return code;

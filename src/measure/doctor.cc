@@ -51,15 +51,14 @@ void AddClocks(std::vector<DoctorRow>* rows) {
 
 void AddCounters(std::vector<DoctorRow>* rows) {
   const base::PerfEventProbe probe = base::ProbePerfEvents();
-  Metric<std::string> state = Missing{Status::kNotBuiltIn, "the machine has them; this version of "
-                                                           "inferprobe does not read them"};
+  Metric<std::string> state = Missing{Status::kNotBuiltIn,
+                                      "the machine has them; this version of "
+                                      "inferprobe does not read them"};
   if (probe.error != 0) {
     const bool permission = probe.error == EACCES || probe.error == EPERM;
     state = Missing{permission ? Status::kPermissionDenied : Status::kUnsupported, probe.text};
   }
-  for (const char* name : {"cycles", "instructions", "cache references", "cache misses"}) {
-    rows->push_back({"counter", name, state});
-  }
+  rows->push_back({"counter", "cycles, instructions, cache misses", state});
   rows->push_back({"counter", "context switches, page faults",
                    std::string("from getrusage and schedstat, for each run")});
 }
@@ -73,10 +72,9 @@ void AddHooks(std::vector<DoctorRow>* rows, const std::string& program) {
                        : Metric<std::string>(Missing{Status::kNotBuiltIn, "needs the engine"})});
   rows->push_back({"hook", "scopes in your own code",
                    std::string("#include <inferprobe/scope.h>, link inferprobe::record")});
-  rows->push_back({"hook", "parallel regions",
-                   Missing{Status::kNotBuiltIn, "not in this version"}});
-  rows->push_back({"hook", "GPU times from ETW",
-                   Missing{Status::kUnsupported, "only on Windows"}});
+  rows->push_back(
+      {"hook", "parallel regions", Missing{Status::kNotBuiltIn, "not in this version"}});
+  rows->push_back({"hook", "GPU times from ETW", Missing{Status::kUnsupported, "only on Windows"}});
 }
 
 }  // namespace

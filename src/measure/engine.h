@@ -19,7 +19,7 @@ struct LoadOptions {
   std::string path;
   std::string method = "forward";
   std::vector<std::string> data_files;
-  int threads = 0;       // 0: the engine's default
+  int threads = 0;  // 0: the engine's default
 };
 
 struct BundledCase {
@@ -39,7 +39,8 @@ class Engine {
   [[nodiscard]] virtual std::vector<BundledCase> bundled_cases() const { return {}; }
 
   // Inputs for the runs that follow; copied. Count, types and shapes have been checked by the
-  // caller against inputs(); the engine refuses what it cannot take (a dynamic shape out of bounds).
+  // caller against inputs(); the engine refuses what it cannot take (a dynamic shape out of
+  // bounds).
   virtual Result<void> SetInputs(std::vector<Tensor> inputs) = 0;
 
   // Prepares the profiled instance, with the inputs of SetInputs. Apart from Load, so that the cold
@@ -54,9 +55,9 @@ class Engine {
 };
 
 struct EngineDescription {
-  std::string name;     // "executorch"
-  std::string title;    // "ExecuTorch"
-  std::string version;  // of the runtime in use
+  std::string name;                   // "executorch"
+  std::string title;                  // "ExecuTorch"
+  std::string version;                // of the runtime in use
   std::vector<std::string> suffixes;  // ".pte", ".bpte"
   std::vector<std::string> backends;  // what can run inside
   std::vector<std::string> notes;

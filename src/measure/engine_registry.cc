@@ -59,10 +59,10 @@ Result<std::string> EngineForFile(const std::string& path) {
   for (const EngineInfo& info : KnownEngines()) {
     known += fmt::format("{}{} {}", known.empty() ? "" : "; ", info.title, info.files);
   }
-  return MakeError(ErrorCode::kMalformed,
-                   fmt::format("{} is not a model that inferprobe knows: no identifier at byte 4",
-                               path),
-                   fmt::format("known are {}; --engine NAME skips this check", known));
+  return MakeError(
+      ErrorCode::kMalformed,
+      fmt::format("{} is not a model that inferprobe knows: no identifier at byte 4", path),
+      fmt::format("known are {}; --engine NAME skips this check", known));
 }
 
 std::vector<std::string> PluginFolders() {

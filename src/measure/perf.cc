@@ -222,8 +222,7 @@ Result<void> Perf::WriteFiles(profile::PerfResult* result) {
                                                {"engine", result->engine.version}}));
   }
   if (!options_.etdump.empty()) {
-    INFERPROBE_RETURN_IF_ERROR(
-        etdump::WriteEtdump(profile_, options_.etdump, overwrite()));
+    INFERPROBE_RETURN_IF_ERROR(etdump::WriteEtdump(profile_, options_.etdump, overwrite()));
   }
   if (!options_.output.empty()) {
     INFERPROBE_RETURN_IF_ERROR(base::WriteFileAtomically(

@@ -37,8 +37,8 @@ static void from_json(const json& in, Metric<T>& metric) {
   if (in.contains("value")) {
     metric = in.at("value").get<T>();
   } else {
-    metric = Missing{static_cast<Status>(in.at("status").get<int>()),
-                     in.at("hint").get<std::string>()};
+    metric =
+        Missing{static_cast<Status>(in.at("status").get<int>()), in.at("hint").get<std::string>()};
   }
 }
 
@@ -61,12 +61,11 @@ INFERPROBE_WIRE(OutputCheck, verdict, max_abs_error, text, profiled_equal, repea
 namespace measure {
 
 static void to_json(json& out, const PerfOptions& options) {
-  out = {{"model", options.model},     {"engine", options.engine},
-         {"method", options.method},   {"inputs", options.inputs},
-         {"data", options.data_files}, {"shapes", options.shapes},
-         {"seed", options.seed},       {"warmup", options.warmup},
-         {"threads", options.threads}, {"run_id", options.run_id},
-         {"ring_events", options.ring_events}};
+  out = {
+      {"model", options.model},   {"engine", options.engine},          {"method", options.method},
+      {"inputs", options.inputs}, {"data", options.data_files},        {"shapes", options.shapes},
+      {"seed", options.seed},     {"warmup", options.warmup},          {"threads", options.threads},
+      {"run_id", options.run_id}, {"ring_events", options.ring_events}};
   if (options.iterations) out["iterations"] = *options.iterations;
   if (options.duration_s) out["duration_s"] = *options.duration_s;
 }
@@ -126,10 +125,10 @@ Result<Message> Decode(std::string_view bytes) {
   } catch (const json::exception&) {
     // Falls through: the other side is not one of ours.
   }
-  return MakeError(ErrorCode::kInternal,
-                   fmt::format("a message between inferprobe and its worker is broken ({} bytes)",
-                               bytes.size()),
-                   "are the command and its worker from one build?");
+  return MakeError(
+      ErrorCode::kInternal,
+      fmt::format("a message between inferprobe and its worker is broken ({} bytes)", bytes.size()),
+      "are the command and its worker from one build?");
 }
 
 }  // namespace measure

@@ -24,7 +24,7 @@
 namespace inferprobe::measure {
 
 struct PlanMessage {
-  PerfOptions options;   // engine is filled in
+  PerfOptions options;  // engine is filled in
   uint16_t process = 0;
   bool describe = false;  // only say what the engine is
 };

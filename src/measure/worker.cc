@@ -152,8 +152,8 @@ Result<void> Worker::ChooseInputs() {
     expected_ = std::move(cases.front().expected);
     sources.assign(inputs.size(), "bundled case 0");
   } else {
-    auto resolved = ResolveInputs(
-        specs, {plan_.options.inputs, plan_.options.shapes, plan_.options.seed});
+    auto resolved =
+        ResolveInputs(specs, {plan_.options.inputs, plan_.options.shapes, plan_.options.seed});
     if (!resolved) return tl::unexpected(resolved.error());
     inputs = std::move(resolved->tensors);
     sources = std::move(resolved->sources);
@@ -174,8 +174,8 @@ Result<std::vector<std::string>> Worker::OutputHashes(bool observed, std::vector
   if (!taken) return tl::unexpected(taken.error());
   std::vector<std::string> hashes;
   for (const Tensor& tensor : *taken) {
-    hashes.push_back(base::Sha256Hex(
-        {reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()}));
+    hashes.push_back(
+        base::Sha256Hex({reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()}));
   }
   if (outputs != nullptr) *outputs = std::move(*taken);
   return hashes;

@@ -148,9 +148,9 @@ class FakeEngine final : public Engine {
         for (size_t i = 0; i < inner_names_.size(); ++i) {
           const record::OpenedSlice slice = record::OpenSlice(ring);
           record::CloseSlice(ring, slice);
-          record::Publish(ring, {begin + i * 1000, begin + (i + 1) * 1000, inner_names_[i],
-                                 slice.id, slice.parent,
-                                 record::PackInfo(record::CellType::kDelegateOp, instruction)});
+          record::Publish(
+              ring, {begin + i * 1000, begin + (i + 1) * 1000, inner_names_[i], slice.id,
+                     slice.parent, record::PackInfo(record::CellType::kDelegateOp, instruction)});
         }
       });
     });
@@ -190,8 +190,8 @@ class FakePlugin final : public EnginePlugin {
 }  // namespace
 }  // namespace inferprobe::measure
 
-extern "C" __attribute__((visibility("default"))) const inferprobe::measure::EngineEntry
-    inferprobe_engine_entry = {inferprobe::measure::kEngineAbi, []() {
-                                 return static_cast<inferprobe::measure::EnginePlugin*>(
-                                     new inferprobe::measure::FakePlugin());
-                               }};
+extern "C" __attribute__((visibility("default")))
+const inferprobe::measure::EngineEntry inferprobe_engine_entry = {
+    inferprobe::measure::kEngineAbi, []() {
+      return static_cast<inferprobe::measure::EnginePlugin*>(new inferprobe::measure::FakePlugin());
+    }};
