@@ -50,7 +50,8 @@ Result<profile::PerfResult> RunInterruptibly(const measure::PerfOptions& options
   {
     const nb::gil_scoped_release without_gil;
     std::unique_lock lock(mutex);
-    while (!finished.wait_for(lock, std::chrono::milliseconds(50), [&] { return result; })) {
+    while (!finished.wait_for(lock, std::chrono::milliseconds(50),
+                              [&] { return result.has_value(); })) {
       if (cancel) continue;
       lock.unlock();
       {
@@ -94,7 +95,8 @@ std::pair<std::string, std::string> Perf(std::string model, std::string worker_p
   options.force = force;
   auto result = RunInterruptibly(options);
   if (!result) Raise(result.error());
-  return {result_json::WriteResultJson(*result), report::PerfReport(*result, report::Format::kTable, {})};
+  return {result_json::WriteResultJson(*result),
+          report::PerfReport(*result, report::Format::kTable, {})};
 }
 
 }  // namespace

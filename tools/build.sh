@@ -18,7 +18,7 @@ if [[ ! -f build/$preset/build.ninja ]]; then
     rm -f "build/$preset/build.ninja"
     exit 1
   fi
-  grep -E '^-- inferprobe' "$log" >&2 || true
+  grep -E 'not built|inferprobe:' "$log" >&2 || true
   rm -f "$log"
 fi
 

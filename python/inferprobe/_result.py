@@ -114,7 +114,8 @@ def _wrap(value: Any, path: str, kind: str | None) -> Any:
             return Section(value, path)
         value, why, hint = None, value["status"], value.get("hint", "")
     elif isinstance(value, list) and (not value or isinstance(value[0], dict | list)):
-        return [_wrap(item, f"{path}[]", kind) for item in value]
+        # Rows; or the samples of each process, plain lists.
+        return [_wrap(v, f"{path}[]", kind) if isinstance(v, dict) else v for v in value]
     elif field is None or not _is_figure(field):
         return value
     return Metric(

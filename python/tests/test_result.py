@@ -86,7 +86,7 @@ def test_a_whole_part_may_be_missing(result: Result) -> None:
 
 def test_intervals_and_samples(result: Result) -> None:
     assert result.latency_ms.intervals.p50.value == [0.194, 0.196]
-    assert result.latency_ms["samples"][0].value == [0.195, 0.196]
+    assert result.latency_ms.samples[0] == [0.195, 0.196]
 
 
 def test_parts_are_mappings_and_wrong_names_say_where(result: Result) -> None:

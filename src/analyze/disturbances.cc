@@ -104,11 +104,13 @@ class Finder {
     for (const BlockReading& block : blocks) by_process[block.process].push_back(&block);
     for (const auto& [process, own] : by_process) {
       Steal(process, own);
+      Quota(process, own);
       Pressure(process, own, "cpu_pressure", "a CPU", &BlockReading::psi_cpu_some_us);
       Pressure(process, own, "io_pressure", "storage", &BlockReading::psi_io_some_us);
       Pressure(process, own, "memory_pressure", "memory", &BlockReading::psi_memory_some_us);
       Frequency(process, own);
       Temperature(process, own);
+      ThermalThrottling(process, own);
       Canary(process, own);
     }
   }
@@ -175,15 +177,23 @@ class Finder {
     found_.push_back(std::move(found));
   }
 
-  void Steal(uint16_t process, const Own& blocks) {
-    int64_t ticks = 0;
+  // Sum of what grew in the blocks, and the runs of the blocks in which it did.
+  [[nodiscard]] std::pair<int64_t, std::vector<uint32_t>> Total(
+      const Own& blocks, Metric<int64_t> BlockReading::* reading) const {
+    int64_t sum = 0;
     std::vector<uint32_t> runs;
     for (const BlockReading* block : blocks) {
-      if (!block->steal_ticks || *block->steal_ticks <= 0) continue;
-      ticks += *block->steal_ticks;
+      const Metric<int64_t>& value = block->*reading;
+      if (!value || *value <= 0) continue;
+      sum += *value;
       const std::vector<uint32_t> in_block = RunsIn(*block);
       runs.insert(runs.end(), in_block.begin(), in_block.end());
     }
+    return {sum, std::move(runs)};
+  }
+
+  void Steal(uint16_t process, const Own& blocks) {
+    auto [ticks, runs] = Total(blocks, &BlockReading::steal_ticks);
     if (ticks == 0) return;
     const double ns = static_cast<double>(ticks) * kNsPerStealTick;
     AddBlockFinding("steal", process,
@@ -191,6 +201,26 @@ class Finder {
                                 "size or host would be quieter",
                                 base::FormatDurationNs(ns)),
                     static_cast<int64_t>(ns), {}, "", true, std::move(runs));
+  }
+
+  void Quota(uint16_t process, const Own& blocks) {
+    auto [us, runs] = Total(blocks, &BlockReading::quota_throttled_us);
+    if (us == 0) return;
+    AddBlockFinding("quota", process,
+                    fmt::format("the CPU quota of this container held its threads back for {}: "
+                                "raise the quota, or use fewer threads",
+                                base::FormatDurationNs(static_cast<double>(us) * 1e3)),
+                    us * 1000, {}, "", true, std::move(runs));
+  }
+
+  void ThermalThrottling(uint16_t process, const Own& blocks) {
+    auto [times, runs] = Total(blocks, &BlockReading::thermal_throttles);
+    if (times == 0) return;
+    AddBlockFinding("thermal_throttling", process,
+                    fmt::format("the CPU slowed itself down because of heat ({} times): let it "
+                                "cool, or measure with pauses",
+                                times),
+                    {}, static_cast<double>(times), "count", true, std::move(runs));
   }
 
   void Pressure(uint16_t process, const Own& blocks, const char* kind, const char* what,

@@ -119,6 +119,9 @@ TEST(Disturbances, BlocksSpeakOfTheMachine) {
   blocks[0].freq_khz_max = 3'000'000;
   blocks[1].freq_khz_max = 2'400'000;
   blocks[1].temperature_c = 97.0;
+  blocks[0].quota_throttled_us = 0;
+  blocks[1].quota_throttled_us = 700;
+  blocks[1].thermal_throttles = 3;
   blocks[0].canary_ns = 100'000;
   blocks[1].canary_ns = 130'000;
   const auto found = Find(Quiet(), blocks);
@@ -126,6 +129,11 @@ TEST(Disturbances, BlocksSpeakOfTheMachine) {
   EXPECT_EQ(*Get(found, "steal")->ns, 20'000'000);
   EXPECT_EQ(Get(found, "steal")->runs.size(), 50U);
   EXPECT_EQ(Get(found, "steal")->runs.front(), 50U);
+  ASSERT_NE(Get(found, "quota"), nullptr);
+  EXPECT_EQ(*Get(found, "quota")->ns, 700'000);
+  EXPECT_EQ(Get(found, "quota")->runs.front(), 50U);
+  ASSERT_NE(Get(found, "thermal_throttling"), nullptr);
+  EXPECT_EQ(*Get(found, "thermal_throttling")->value, 3);
   ASSERT_NE(Get(found, "cpu_pressure"), nullptr);
   EXPECT_EQ(*Get(found, "cpu_pressure")->ns, 10'000'000);
   EXPECT_EQ(Get(found, "io_pressure"), nullptr);

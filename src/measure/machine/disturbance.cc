@@ -199,11 +199,12 @@ void BlockMeter::Begin() { begin_ = ReadTotals(); }
 
 BlockReading BlockMeter::End() {
   BlockReading reading;
-  reading.end_ns = NowNs();
   reading.start_ns = begin_.time_ns;
   // The canary first: what follows may let the clock fall.
   reading.canary_ns = CanaryNs();
   const Totals end = ReadTotals();
+  // When the totals were read, so that no share of the block's time exceeds it.
+  reading.end_ns = end.time_ns;
   reading.psi_cpu_some_us = Difference(end.psi_cpu_us, begin_.psi_cpu_us);
   reading.psi_io_some_us = Difference(end.psi_io_us, begin_.psi_io_us);
   reading.psi_memory_some_us = Difference(end.psi_memory_us, begin_.psi_memory_us);
