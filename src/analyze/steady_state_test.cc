@@ -84,6 +84,15 @@ TEST(SteadyState, OutliersAreNoChange) {
   }
 }
 
+TEST(SteadyState, OutliersDoNotHideASlowStart) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    std::vector<double> samples = Noise(200, seed);
+    for (size_t i = 0; i < 40; ++i) samples[i] *= 1.3;
+    for (const size_t i : {90U, 150U, 170U}) samples[i] *= 1000;
+    EXPECT_NEAR(static_cast<double>(FindSteadyState(samples).start), 40, 1) << "seed " << seed;
+  }
+}
+
 TEST(SteadyState, DriftIsNotSteady) {
   for (const double whole : {0.05, 0.3}) {
     std::vector<double> samples = Noise(1000, 11, 0.01);

@@ -34,15 +34,20 @@ bool StopDecider::MedianIsPrecise(std::span<const int64_t> samples_ns) {
   for (size_t i = 0; i < samples_ns.size(); i += stride) scratch_.push_back(samples_ns[i]);
   const auto ranks = QuantileRanks(scratch_.size(), 0.5);
   if (!ranks || !ranks->high) return false;
-  const auto at = [&](size_t rank) { return scratch_.begin() + static_cast<std::ptrdiff_t>(rank); };
-  // Each call partitions only what lies above the rank before it.
-  const size_t middle = scratch_.size() / 2;
-  std::nth_element(scratch_.begin(), at(ranks->low), scratch_.end());
-  std::nth_element(at(ranks->low), at(middle), scratch_.end());
-  std::nth_element(at(middle), at(*ranks->high), scratch_.end());
-  const auto median = static_cast<double>(*at(middle));
-  const double below = median - static_cast<double>(*at(ranks->low));
-  const double above = static_cast<double>(*at(*ranks->high)) - median;
+  // Ranks ascend, so each call partitions only what lies behind the one before. It may move what
+  // stands in front of its own rank: a value is read before the next call.
+  auto begin = scratch_.begin();
+  const auto value_at = [&](size_t rank) {
+    const auto place = scratch_.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(begin, place, scratch_.end());
+    begin = place;
+    return static_cast<double>(*place);
+  };
+  const double low = value_at(ranks->low);
+  const double median = value_at(scratch_.size() / 2);
+  const double high = value_at(*ranks->high);
+  const double below = median - low;
+  const double above = high - median;
   return std::max(below, above) <= rule_.p50_half_width * median;
 }
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
+
+#include "analyze/statistics.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -37,10 +40,29 @@ TEST(StopRule, DefaultGoesOnUntilTheMedianIsKnown) {
 }
 
 TEST(StopRule, BothSidesOfTheIntervalCount) {
-  // Median 1000, its lower bound 1 % away, its upper bound far away.
-  std::vector<int64_t> samples = Samples(200, 1000);
-  for (size_t i = 0; i < 98; ++i) samples[i] = 5000;
-  EXPECT_EQ(Decide({}, samples, 2 * kSecond), StopReason::kContinue);
+  for (const int64_t other : {5000, 200}) {  // far above the median, and far below
+    std::vector<int64_t> samples = Samples(200, 1000);
+    for (size_t i = 0; i < 98; ++i) samples[2 * i] = other;
+    EXPECT_EQ(Decide({}, samples, 2 * kSecond), StopReason::kContinue) << other;
+  }
+}
+
+// The same answer as from the sorted sample, whatever the order of the samples.
+TEST(StopRule, AgreesWithTheSortedSample) {
+  std::mt19937_64 random(9);
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<int64_t> samples(100 + random() % 400);
+    for (int64_t& sample : samples) {
+      sample = 1000 + static_cast<int64_t>(random() % (random() % 3 == 0 ? 200 : 20));
+    }
+    std::vector<double> sorted(samples.begin(), samples.end());
+    std::sort(sorted.begin(), sorted.end());
+    const auto interval = PercentileInterval(sorted, 0.5);
+    const double median = sorted[sorted.size() / 2];
+    const bool precise = std::max(median - interval->low, interval->high - median) <= 0.01 * median;
+    EXPECT_EQ(Decide({}, samples, 2 * kSecond),
+              precise ? StopReason::kPrecise : StopReason::kContinue);
+  }
 }
 
 TEST(StopRule, TenSecondsWinOverTheHundredButNotOverThree) {

@@ -131,7 +131,11 @@ void AddHeader(const PerfResult& result, Lines& lines) {
 std::string LatencyText(const PerfResult& result) {
   const profile::Latency& latency = result.latency;
   if (latency.count == 0) return "\nlatency    " + MissingText(latency.avg.missing()) + "\n";
-  const TimeUnit unit((latency.avg ? *latency.avg : 0) * 1e6);
+  // One outlier moves the mean into another unit, not the median.
+  const bool has_p50 = !latency.percentiles.empty() && latency.percentiles.front().value;
+  const double typical_ms =
+      has_p50 ? *latency.percentiles.front().value : (latency.avg ? *latency.avg : 0);
+  const TimeUnit unit(typical_ms * 1e6);
   const auto figure = [&](const Metric<double>& ms) {
     if (ms) return unit.Text(*ms * 1e6);
     if (ms.missing().status != profile::Status::kTooFewSamples) return MissingText(ms.missing());
