@@ -39,11 +39,14 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> float:
     return per_iteration("empty", tmp_path_factory.mktemp("callgrind") / "out")
 
 
-@pytest.mark.parametrize("what", ["disabled", "counter"])
-def test_off_is_a_load_a_test_and_a_jump(what: str, empty: float, tmp_path: pathlib.Path) -> None:
+# A counter's value keeps the loop variable alive, which may cost one more.
+@pytest.mark.parametrize(("what", "most"), [("disabled", 3.1), ("counter", 4.1)])
+def test_off_is_a_load_a_test_and_a_jump(
+    what: str, most: float, empty: float, tmp_path: pathlib.Path
+) -> None:
     cost = per_iteration(what, tmp_path / "out") - empty
     print(f"{what}: {cost:.2f} instructions")
-    assert 1.5 <= cost <= 3.1  # less would mean that the probe is not there
+    assert 1.5 <= cost <= most  # less would mean that the probe is not there
 
 
 def test_on_stays_small(empty: float, tmp_path: pathlib.Path) -> None:
