@@ -114,9 +114,10 @@ class Features(nn.Module):
     def __init__(self, width: int, heads: int, blocks: int) -> None:
         super().__init__()
         self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(blocks)])
+        self.head = nn.Linear(width, width // 4)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.blocks(x)
+        return torch.relu(self.head(self.blocks(x)))
 
 
 class External(nn.Module):
@@ -258,8 +259,8 @@ def seeded(make: Callable[[], nn.Module]) -> nn.Module:
 
 
 def sample_vision_portable(out: Writer) -> None:
-    net = seeded(lambda: Vision(8, 1))
-    out.program("vision_portable", net, (torch.rand(1, 3, 16, 16),))
+    net = seeded(lambda: Vision(8, 2))
+    out.program("vision_portable", net, (torch.rand(1, 3, 24, 24),))
 
 
 def sample_vision_xnnpack(out: Writer) -> None:
@@ -278,8 +279,8 @@ def sample_vision_xnnpack(out: Writer) -> None:
 
 
 def sample_text_portable(out: Writer) -> None:
-    net = seeded(lambda: Text(64, 32, 2, 1, 8))
-    out.program("text_portable", net, (torch.randint(0, 64, (1, 8)),))
+    net = seeded(lambda: Text(64, 32, 2, 2, 16))
+    out.program("text_portable", net, (torch.randint(0, 64, (1, 16)),))
 
 
 def sample_text_xnnpack(out: Writer) -> None:
@@ -289,7 +290,7 @@ def sample_text_xnnpack(out: Writer) -> None:
 
 def sample_regions50_xnnpack(out: Writer) -> None:
     net = seeded(lambda: Features(96, 4, 2))
-    out.program("regions50_xnnpack", net, (torch.randn(1, 64, 96),), xnnpack=True)
+    out.program("regions50_xnnpack", net, (torch.randn(1, 80, 96),), xnnpack=True)
 
 
 def fixture_external(out: Writer) -> None:

@@ -1,0 +1,174 @@
+// What a tracer costs an inference: the same program without one (twice: A against A), with ours
+// and with ExecuTorch's own ETDumpGen. One run each in turn, in an order drawn anew for each round,
+// so that what disturbs the machine disturbs all four alike; the rows are medians over the rounds.
+//
+//   tracer_bench                        all programs, as a table
+//   tracer_bench --rounds 4000 [--threads 1] PROGRAM.pte ...
+//
+// Not a Google Benchmark loop: that measures one thing after the other, and a machine drifts by
+// more between two of its blocks than a tracer costs.
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engines/executorch/engine_error.h"
+#include "engines/executorch/loaded_program.h"
+#include "engines/executorch/log_capture.h"
+#include "engines/executorch/method_instance.h"
+#include "engines/executorch/null_tracer.h"
+#include "engines/executorch/plan_facts.h"
+#include "engines/executorch/thread_pool.h"
+#include "engines/executorch/tracer.h"
+#include "inferprobe/recorder.h"
+#include "measure/inputs/inputs.h"
+#include "record/ring_writer.h"
+
+namespace inferprobe::executorch_engine {
+namespace {
+
+namespace et = ::executorch::runtime;
+
+enum Way : size_t { kNone, kNoneAgain, kNull, kOurs, kEtdump, kWays };
+constexpr std::array<const char*, kWays> kWayNames = {"none", "none again (A against A)",
+                                                      "null (does nothing)", "ours", "ETDumpGen"};
+constexpr int kWarmUps = 2;
+constexpr int kRunsOfATurn = 4;
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Result<void> Measure(const std::string& path, int rounds) {
+  auto tables = ProgramTables::Open(path);
+  if (!tables) return tl::unexpected(tables.error());
+  auto program = LoadedProgram::Load(**tables);
+  if (!program) return tl::unexpected(program.error());
+  const PlanFacts facts = ReadPlan(*(*tables)->FindPlan("forward"));
+  auto memory = PlannedMemory::Make(facts.planned_buffers);
+  if (!memory) return tl::unexpected(memory.error());
+  std::vector<TensorSpec> specs;
+  for (const PlanValue& input : facts.inputs) specs.push_back(input.spec);
+  auto inputs = measure::ResolveInputs(specs, {});
+  if (!inputs) return tl::unexpected(inputs.error());
+
+  RecorderOptions recording;
+  recording.events_per_thread = 1 << 16;
+  auto recorder = Recorder::Start(recording);
+  if (!recorder) return tl::unexpected(recorder.error());
+  RingTracer ours;
+  // On its own heap buffer, emptied after each run: the static one is not given back by reset().
+  ::executorch::etdump::ETDumpGen etdump;
+  NullTracer null;
+  std::array<et::EventTracer*, 4> tracers = {nullptr, &null, &ours, &etdump};
+  std::array<std::unique_ptr<MethodInstance>, 4> instances;
+  for (size_t i = 0; i < instances.size(); ++i) {
+    auto loaded =
+        MethodInstance::Load({program->get(), &facts, "forward", *memory, nullptr, tracers[i]});
+    if (!loaded) return tl::unexpected(loaded.error());
+    instances[i] = std::move(*loaded);
+    INFERPROBE_RETURN_IF_ERROR(instances[i]->SetInputs(inputs->tensors));
+  }
+
+  record::ThreadRing* ring = record::AttachThread();
+  size_t events = 0;
+  const auto run = [&](Way way) {
+    MethodInstance* instance = instances[way < kNull ? 0 : way - 1].get();
+    const uint64_t head = ring->head;
+    const uint64_t start = NowTicks();
+    et::Error error = instance->GiveInputs();
+    if (way == kOurs) ours.BeginRun(ring);
+    if (error == et::Error::Ok) error = instance->Execute();
+    if (way == kOurs) ours.EndRun();
+    const uint64_t end = NowTicks();
+    if (error != et::Error::Ok) {
+      std::fputs(EngineError("a run failed", error).message.c_str(), stderr);
+      std::exit(1);
+    }
+    // What perf does between runs, too.
+    if (way == kOurs) {
+      events = ring->head - head;
+      recorder->Drain();
+    }
+    if (way == kEtdump) etdump.reset();
+    return static_cast<double>(end - start) * Clock().ns_per_tick;
+  };
+
+  std::array<Way, kWays> order = {kNone, kNoneAgain, kNull, kOurs, kEtdump};
+  std::mt19937 random(1);
+  std::array<std::vector<double>, kWays> ns;
+  for (int round = -rounds / 10; round < rounds; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const Way way : order) {
+      for (int i = 0; i < kWarmUps; ++i) run(way);
+      // The fastest of the turn: a run that lost its CPU says nothing about tracers.
+      double took = run(way);
+      for (int i = 1; i < kRunsOfATurn; ++i) took = std::min(took, run(way));
+      if (round >= 0) ns[way].push_back(took);
+    }
+  }
+
+  fmt::print("\n{}: {} events a run, {} rounds\n", path.substr(path.rfind('/') + 1), events,
+             rounds);
+  fmt::print("  {:<26} {:>10}  {:>8}  {:>8}  {:>12}\n", "tracer", "median us", "x none", "x null",
+             "ns per event");
+  // Medians of the rounds' own ratios: what is common to a round cancels.
+  const auto ratio = [&](size_t way, Way base) {
+    std::vector<double> ratios(ns[way].size());
+    for (size_t i = 0; i < ratios.size(); ++i) ratios[i] = ns[way][i] / ns[base][i];
+    return MedianOf(std::move(ratios));
+  };
+  for (size_t way = 0; way < kWays; ++way) {
+    const double over_null = ratio(way, kNull);
+    fmt::print("  {:<26} {:>10.1f}  {:>8.4f}  {:>8.4f}  {:>12}\n", kWayNames[way],
+               MedianOf(ns[way]) / 1e3, ratio(way, kNone), over_null,
+               way < kOurs ? ""
+                           : fmt::format("{:.1f}", (over_null - 1) * MedianOf(ns[kNull]) /
+                                                       static_cast<double>(events)));
+  }
+  return {};
+}
+
+int Main(int argc, char** argv) {
+  InstallLogCapture();
+  int rounds = 1000;
+  std::vector<std::string> programs;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
+      rounds = std::atoi(argv[++i]);
+    } else if (std::strcmp(argv[i], "--threads") == 0 && i + 1 < argc) {
+      if (auto set = SetPoolThreads(std::atoi(argv[++i])); !set) {
+        std::fprintf(stderr, "%s\n", set.error().message.c_str());
+        return 1;
+      }
+    } else {
+      programs.emplace_back(argv[i]);
+    }
+  }
+  if (programs.empty()) {
+    for (const char* name : {"vision_xnnpack", "regions50_xnnpack"}) {
+      programs.push_back(fmt::format("{}/samples/{}.pte", INFERPROBE_SOURCE_DIR, name));
+    }
+  }
+  for (const std::string& program : programs) {
+    if (auto measured = Measure(program, rounds); !measured) {
+      std::fprintf(stderr, "%s: %s\n", program.c_str(), measured.error().message.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace inferprobe::executorch_engine
+
+int main(int argc, char** argv) { return inferprobe::executorch_engine::Main(argc, argv); }

@@ -1,0 +1,116 @@
+// Counts every allocation of this process while a model runs: an observed run makes none on our
+// behalf. A program of its own, because it replaces malloc.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "engines/executorch/null_tracer.h"
+#include "engines/executorch/test_support.h"
+
+namespace {
+std::atomic<uint64_t> g_allocations{0};
+}
+
+// Visible, so that the wheel's libraries call these, too.
+#define COUNTED __attribute__((visibility("default")))
+extern "C" {
+void* __libc_malloc(size_t bytes);                      // NOLINT: glibc's
+void* __libc_calloc(size_t count, size_t bytes);        // NOLINT
+void* __libc_realloc(void* old, size_t bytes);          // NOLINT
+void* __libc_memalign(size_t alignment, size_t bytes);  // NOLINT
+
+COUNTED void* malloc(size_t bytes) {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(bytes);
+}
+COUNTED void* calloc(size_t count, size_t bytes) {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_calloc(count, bytes);
+}
+COUNTED void* realloc(void* old, size_t bytes) {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(old, bytes);
+}
+COUNTED int posix_memalign(void** block, size_t alignment, size_t bytes) {
+  g_allocations.fetch_add(1, std::memory_order_relaxed);
+  *block = __libc_memalign(alignment, bytes);
+  return *block == nullptr ? 12 : 0;
+}
+}
+
+namespace inferprobe::executorch_engine {
+namespace {
+
+namespace et = ::executorch::runtime;
+
+template <typename Body>
+uint64_t Allocations(const Body& body) {
+  const uint64_t before = g_allocations.load();
+  body();
+  return g_allocations.load() - before;
+}
+
+// The steady number of a run, which must be the same three times.
+template <typename Run>
+uint64_t OfARun(const Run& run) {
+  for (int i = 0; i < 3; ++i) run();
+  const uint64_t first = Allocations(run);
+  EXPECT_EQ(Allocations(run), first);
+  EXPECT_EQ(Allocations(run), first);
+  return first;
+}
+
+// Any tracer makes XNNPACK collect its operators' times, and that allocates; so the number to
+// compare with is that of a tracer that does nothing.
+uint64_t WithNullTracer(const std::string& path, const std::vector<Tensor>& inputs) {
+  auto tables = ProgramTables::Open(path);
+  auto program = LoadedProgram::Load(**tables);
+  const PlanFacts facts = ReadPlan(*(*tables)->FindPlan("forward"));
+  NullTracer tracer;
+  auto instance =
+      MethodInstance::Load({program->get(), &facts, "forward",
+                            *PlannedMemory::Make(facts.planned_buffers), nullptr, &tracer});
+  EXPECT_TRUE(instance);
+  EXPECT_TRUE((*instance)->SetInputs(inputs));
+  return OfARun([&] {
+    ASSERT_EQ((*instance)->GiveInputs(), et::Error::Ok);
+    ASSERT_EQ((*instance)->Execute(), et::Error::Ok);
+  });
+}
+
+class Allocating : public testing::TestWithParam<const char*> {};
+
+TEST_P(Allocating, AnObservedRunAddsNothing) {
+  const std::string path = Sample(std::string(GetParam()) + ".pte");
+  Recording recording;
+  auto engine = LoadOrFail(Options(path));
+  const auto inputs = measure::ResolveInputs(engine->inputs(), {})->tensors;
+  ASSERT_TRUE(engine->SetInputs(inputs));
+  ASSERT_TRUE(engine->PrepareObserved());
+  const uint64_t plain = OfARun([&] { ASSERT_TRUE(engine->Run(false)); });
+  const uint64_t observed = OfARun([&] { ASSERT_TRUE(engine->Run(true)); });
+  EXPECT_EQ(observed, WithNullTracer(path, inputs));
+  const bool portable = path.find("portable") != std::string::npos;
+  if (portable) {
+    EXPECT_EQ(observed, plain);
+  }
+  RecordProperty("plain", static_cast<int>(plain));
+  RecordProperty("observed", static_cast<int>(observed));
+  std::printf("%s: %d allocations a run, %d observed\n", GetParam(), static_cast<int>(plain),
+              static_cast<int>(observed));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Allocating,
+                         testing::Values("vision_portable", "vision_xnnpack", "text_portable",
+                                         "text_xnnpack", "regions50_xnnpack"),
+                         [](const auto& sample) { return std::string(sample.param); });
+
+TEST(Allocating, IsSeen) {
+  EXPECT_GT(Allocations([] { delete new volatile int(1); }), 0U);
+  // And in the wheel's libraries.
+  EXPECT_GT(Allocations([] { (void)LoadOrFail(Options(Sample("vision_xnnpack.pte"))); }), 100U);
+}
+
+}  // namespace
+}  // namespace inferprobe::executorch_engine
