@@ -47,6 +47,18 @@ TEST(StopRule, BothSidesOfTheIntervalCount) {
   }
 }
 
+// Ranks 85 to 114 of 200 bound the median; only those are alike here.
+TEST(StopRule, OnlyTheRanksOfTheIntervalCount) {
+  std::vector<int64_t> samples(200, 1000);
+  std::fill(samples.begin(), samples.begin() + 85, 10);
+  std::fill(samples.end() - 85, samples.end(), 5000);
+  std::mt19937_64 random(3);
+  for (int trial = 0; trial < 50; ++trial) {
+    std::shuffle(samples.begin(), samples.end(), random);
+    EXPECT_EQ(Decide({}, samples, 2 * kSecond), StopReason::kPrecise) << trial;
+  }
+}
+
 // The same answer as from the sorted sample, whatever the order of the samples.
 TEST(StopRule, AgreesWithTheSortedSample) {
   std::mt19937_64 random(9);
