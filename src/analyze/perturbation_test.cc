@@ -72,6 +72,15 @@ TEST(Perturbation, AnIncompleteGroupIsLeftOut) {
   EXPECT_EQ(result.ratio.missing().hint, "needs 2, has 1");
 }
 
+TEST(Perturbation, GroupsWithoutASecondOffRunStillPair) {
+  Profile profile;
+  for (int i = 0; i < 2; ++i) {
+    Add(profile, kOff, 100);
+    Add(profile, kOn, 110);
+  }
+  EXPECT_EQ(AnalyzePerturbation(profile).pairs, 2U);
+}
+
 TEST(Perturbation, NothingMeasuredSaysSo) {
   const profile::Perturbation result = AnalyzePerturbation(Profile{});
   EXPECT_EQ(result.pairs, 0U);
