@@ -121,6 +121,13 @@ TEST(Process, PollTellsRunningFromEnded) {
   sleeper.Kill(SIGTERM);  // of no effect
 }
 
+TEST(Process, WhatAnEndedChildSaidIsThereAtTheFirstLook) {
+  Process process = Spawned(Shell("echo last words"));
+  ASSERT_TRUE(GoneWithinSeconds(process.pid(), 10));
+  ASSERT_TRUE(process.Poll()->has_value());
+  EXPECT_EQ(process.Output(), "last words\n");
+}
+
 TEST(Process, GoesWithItsObject) {
   pid_t pid = 0;
   {
