@@ -167,9 +167,13 @@ TEST_F(RingImport, ARunInAScope) {
 }
 
 TEST_F(RingImport, RunsDoNotTakeOtherThreadsSlices) {
-  std::thread([] { INFERPROBE_SCOPE("elsewhere"); }).join();
-  Put(Made(CellType::kKernel, "kernel", 320, 330, 2, 1));
-  Put(Made(CellType::kRun, "", 300, 400, 1, 0));
+  // The fixture's ring is read first: its slice lies just before those of the run.
+  Put(Made(CellType::kScope, "elsewhere", 320, 330, 1, 0));
+  std::thread([] {
+    record::ThreadRing* ring = record::AttachThread();
+    record::Publish(ring, Made(CellType::kKernel, "kernel", 320, 330, 2, 1));
+    record::Publish(ring, Made(CellType::kRun, "", 300, 400, 1, 0));
+  }).join();
   importer_.Drain();
   ASSERT_EQ(profile_.runs.size(), 1U);
   const profile::Run& run = profile_.runs[0];

@@ -258,12 +258,17 @@ TEST(Fork, TheChildEndsAnInheritedScopeIntoNothing) {
   options.shared_fd = memory->fd();
   Result<Recorder> recorder = Recorder::Start(options);
   pid_t child = 0;
+  size_t before_the_parents_end = 1;
   {
     INFERPROBE_SCOPE("open at the fork");
     child = fork();
-  }  // ends in both
+    if (child != 0) {
+      waitpid(child, nullptr, 0);
+      before_the_parents_end = recorder->Drain().scopes.size();
+    }
+  }  // ends in both, first in the child
   if (child == 0) _exit(0);
-  waitpid(child, nullptr, 0);
+  EXPECT_EQ(before_the_parents_end, 0U);
   EXPECT_EQ(recorder->Drain().scopes.size(), 1U);
   {
     INFERPROBE_SCOPE("and goes on");
