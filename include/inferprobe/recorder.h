@@ -32,6 +32,19 @@ struct RecorderOptions {
   std::string process_name{};     // "": the program's
 };
 
+// What was recorded: a scope of the program's own, or the inside of a model that an observed
+// RuntimeSession ran.
+enum class ScopeType : uint8_t {
+  kUser,
+  kSetInputs,
+  kMethod,
+  kOperatorCall,
+  kKernel,
+  kDelegateCall,
+  kDelegateOp,  // as the delegate reported it afterwards: not host time, and its start is made up
+  kOther,
+};
+
 // One finished scope, as Drain() gives it. Times are CLOCK_MONOTONIC ns.
 struct RecordedScope {
   std::string_view name;  // valid as long as the process
@@ -40,6 +53,8 @@ struct RecordedScope {
   int64_t tid = 0;
   uint32_t id = 0;      // unique within the thread
   uint32_t parent = 0;  // id of the enclosing scope of the same thread, 0: none
+  ScopeType type = ScopeType::kUser;
+  int32_t instruction = -1;  // of the model's program; -1: none
 };
 
 struct RecordedCounter {

@@ -2,12 +2,41 @@
 
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/thread_identity.h"
 #include "record/process_state.h"
 
 namespace inferprobe {
+
+namespace {
+
+// nullopt: no slice.
+std::optional<ScopeType> ScopeTypeOf(const record::Cell& cell) {
+  switch (static_cast<record::CellType>(cell.info >> 24)) {
+    case record::CellType::kScope:
+      return ScopeType::kUser;
+    case record::CellType::kSetInputs:
+      return ScopeType::kSetInputs;
+    case record::CellType::kMethod:
+      return ScopeType::kMethod;
+    case record::CellType::kOperatorCall:
+      return ScopeType::kOperatorCall;
+    case record::CellType::kKernel:
+      return ScopeType::kKernel;
+    case record::CellType::kDelegateCall:
+      return ScopeType::kDelegateCall;
+    case record::CellType::kDelegateOp:
+      return ScopeType::kDelegateOp;
+    case record::CellType::kOther:
+      return ScopeType::kOther;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
 
 struct Recorder::Impl {
   std::shared_ptr<record::Block> block;  // nullptr once stopped
@@ -91,9 +120,26 @@ DrainedScopes Recorder::Drain() {
         RecordedCounter counter{name_of(cell.name), start_ns, 0, ring->tid};
         std::memcpy(&counter.value, &cell.end, sizeof counter.value);
         drained.counters.push_back(counter);
-      } else if (cell.info == record::kScopeInfo) {
-        drained.scopes.push_back({name_of(cell.name), start_ns, clock.ToNs(cell.end) - start_ns,
-                                  ring->tid, cell.id, cell.parent});
+      } else if (const std::optional<ScopeType> type = ScopeTypeOf(cell)) {
+        RecordedScope scope{name_of(cell.name),
+                            start_ns,
+                            clock.ToNs(cell.end) - start_ns,
+                            ring->tid,
+                            cell.id,
+                            cell.parent,
+                            *type,
+                            -1};
+        if (*type == ScopeType::kDelegateOp) {  // nanoseconds already
+          scope.start_ns = static_cast<int64_t>(cell.start);
+          scope.dur_ns = static_cast<int64_t>(cell.end - cell.start);
+        }
+        const uint32_t instruction = cell.info & record::kInfoMask;
+        const bool calls = *type == ScopeType::kOperatorCall || *type == ScopeType::kKernel ||
+                           *type == ScopeType::kDelegateCall || *type == ScopeType::kDelegateOp;
+        if (calls && instruction != record::kNoInstruction) {
+          scope.instruction = static_cast<int32_t>(instruction);
+        }
+        drained.scopes.push_back(scope);
       }
     }
     ring->tail.store(head, std::memory_order_release);

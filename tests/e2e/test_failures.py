@@ -33,16 +33,38 @@ def children_of(pid: int) -> list[int]:
     return [int(word) for word in text.split()]
 
 
-def start(command: str, args: list[object], cwd: pathlib.Path, env: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen([command, *map(str, args)], cwd=cwd, env={**os.environ, **env},
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(
+    command: str, args: list[object], cwd: pathlib.Path, env: dict[str, str]
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [command, *map(str, args)],
+        cwd=cwd,
+        env={**os.environ, **env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_a_crash_in_the_engine_is_a_line_and_the_samples_stay(
-        run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path) -> None:
+    run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
     model = fake_model(spin_us=20, ops=3, crash_at=60, say="about to work")
-    done = run("perf", model, *FAKE, "--iterations", 100, "--warmup", 2, "--output", "r.json",
-               "--trace", "t.pftrace", env=fake_env)
+    done = run(
+        "perf",
+        model,
+        *FAKE,
+        "--iterations",
+        100,
+        "--warmup",
+        2,
+        "--output",
+        "r.json",
+        "--trace",
+        "t.pftrace",
+        env=fake_env,
+    )
     assert done.returncode == 1
     assert "signal 11" in done.stderr and "about to work" in done.stderr
     result = load(tmp_path / "r.json")
@@ -54,37 +76,83 @@ def test_a_crash_in_the_engine_is_a_line_and_the_samples_stay(
     assert slice_counts(tmp_path / "t.pftrace")["run"] == 60 - 1 - 2
 
 
-def test_a_crash_before_any_run_is_an_error(run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path) -> None:
-    done = run("perf", fake_model(crash_at=1), *FAKE, "--output", "r.json", "--trace", "t.pftrace", env=fake_env)
+def test_a_crash_before_any_run_is_an_error(
+    run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
+    done = run(
+        "perf",
+        fake_model(crash_at=1),
+        *FAKE,
+        "--output",
+        "r.json",
+        "--trace",
+        "t.pftrace",
+        env=fake_env,
+    )
     assert done.returncode == 1 and "signal 11" in done.stderr
     assert not (tmp_path / "r.json").exists() and not (tmp_path / "t.pftrace").exists()
 
 
-def test_an_engine_that_exits_is_said(run: Run, fake_env: dict[str, str], fake_model: Model) -> None:
+def test_an_engine_that_exits_is_said(
+    run: Run, fake_env: dict[str, str], fake_model: Model
+) -> None:
     done = run("perf", fake_model(exit_at=1), *FAKE, env=fake_env)
     assert done.returncode == 1 and "exited with 7" in done.stderr
 
 
-def test_one_crash_of_several_processes_leaves_the_others(run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path) -> None:
+def test_one_crash_of_several_processes_leaves_the_others(
+    run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
     # Every process crashes at its run 30: each is reported, each keeps its samples.
-    done = run("perf", fake_model(spin_us=10, crash_at=30), *FAKE, "--iterations", 100, "--warmup", 0,
-               "--processes", 3, "--output", "r.json", env=fake_env)
+    done = run(
+        "perf",
+        fake_model(spin_us=10, crash_at=30),
+        *FAKE,
+        "--iterations",
+        100,
+        "--warmup",
+        0,
+        "--processes",
+        3,
+        "--output",
+        "r.json",
+        env=fake_env,
+    )
     assert done.returncode == 1
     assert done.stderr.count("signal 11") == 3
     assert [len(one) for one in load(tmp_path / "r.json")["latency_ms"]["samples"]] == [26, 26, 26]
 
 
-def test_the_engines_own_error_is_printed(run: Run, fake_env: dict[str, str], fake_model: Model) -> None:
+def test_the_engines_own_error_is_printed(
+    run: Run, fake_env: dict[str, str], fake_model: Model
+) -> None:
     done = run("perf", fake_model(fail_load="no memory for the weights"), *FAKE, env=fake_env)
     assert done.returncode == 1 and "no memory for the weights" in done.stderr
 
 
 def test_kill_9_of_the_worker_keeps_what_it_published(
-        command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path) -> None:
+    command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
     mark = tmp_path / "mark"
     model = fake_model(spin_us=20, ops=2, mark_at=f"200 {mark}")
-    process = start(command, ["perf", model, *FAKE, "--iterations", 1000, "--warmup", 5, "--output", "r.json",
-                              "--trace", "t.pftrace"], tmp_path, fake_env)
+    process = start(
+        command,
+        [
+            "perf",
+            model,
+            *FAKE,
+            "--iterations",
+            1000,
+            "--warmup",
+            5,
+            "--output",
+            "r.json",
+            "--trace",
+            "t.pftrace",
+        ],
+        tmp_path,
+        fake_env,
+    )
     wait_for(mark)
     (worker,) = children_of(process.pid)
     os.kill(worker, signal.SIGKILL)
@@ -94,12 +162,31 @@ def test_kill_9_of_the_worker_keeps_what_it_published(
 
 
 def test_kill_9_of_the_command_leaves_a_valid_partial_trace_and_no_worker(
-        command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path) -> None:
+    command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
     mark = tmp_path / "mark"
     # 256 events fill in about 60 runs (two cells each): several drains before run 600.
     model = fake_model(spin_us=20, ops=2, mark_at=f"600 {mark}")
-    process = start(command, ["perf", model, *FAKE, "--iterations", 1000, "--warmup", 5, "--ring-events", 256,
-                              "--output", "r.json", "--trace", "t.pftrace"], tmp_path, fake_env)
+    process = start(
+        command,
+        [
+            "perf",
+            model,
+            *FAKE,
+            "--iterations",
+            1000,
+            "--warmup",
+            5,
+            "--ring-events",
+            256,
+            "--output",
+            "r.json",
+            "--trace",
+            "t.pftrace",
+        ],
+        tmp_path,
+        fake_env,
+    )
     wait_for(mark)
     (worker,) = children_of(process.pid)
     process.kill()
@@ -116,10 +203,16 @@ def test_kill_9_of_the_command_leaves_a_valid_partial_trace_and_no_worker(
 
 
 def test_interrupt_ends_it_and_keeps_the_partial_trace(
-        command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path) -> None:
+    command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
     mark = tmp_path / "mark"
     model = fake_model(spin_us=20, mark_at=f"50 {mark}")
-    process = start(command, ["perf", model, *FAKE, "--iterations", 1000, "--trace", "t.pftrace"], tmp_path, fake_env)
+    process = start(
+        command,
+        ["perf", model, *FAKE, "--iterations", 1000, "--trace", "t.pftrace"],
+        tmp_path,
+        fake_env,
+    )
     wait_for(mark)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
@@ -131,7 +224,9 @@ OUTPUTS = [("--output", "out.json"), ("--trace", "out.pftrace"), ("--etdump", "o
 
 
 @pytest.mark.parametrize(("flag", "name"), OUTPUTS)
-def test_an_existing_output_needs_force(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path, flag: str, name: str) -> None:
+def test_an_existing_output_needs_force(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path, flag: str, name: str
+) -> None:
     (tmp_path / name).write_text("mine")
     args = ["perf", samples / "vision_xnnpack.pte", "--iterations", 3, "--warmup", 0, flag, name]
     done = run(*args)
@@ -143,7 +238,13 @@ def test_an_existing_output_needs_force(run: Run, samples: pathlib.Path, tmp_pat
 
 @pytest.mark.parametrize(("flag", "name"), OUTPUTS)
 def test_a_write_that_fails_leaves_no_half_file(
-        command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path, flag: str, name: str) -> None:
+    command: str,
+    fake_env: dict[str, str],
+    fake_model: Model,
+    tmp_path: pathlib.Path,
+    flag: str,
+    name: str,
+) -> None:
     # The limit comes while the model runs: the rings, which are a file too, are there by then.
     mark = tmp_path / "mark"
     model = fake_model(spin_us=5, ops=5, mark_at=f"20 {mark}")
@@ -161,17 +262,23 @@ def test_a_write_that_fails_leaves_no_half_file(
 
 @pytest.mark.parametrize("flag", [flag for flag, _ in OUTPUTS])
 def test_a_full_device_is_an_error(run: Run, samples: pathlib.Path, flag: str) -> None:
-    done = run("perf", samples / "vision_xnnpack.pte", "--iterations", 3, "--warmup", 0, flag, "/dev/full")
+    done = run(
+        "perf", samples / "vision_xnnpack.pte", "--iterations", 3, "--warmup", 0, flag, "/dev/full"
+    )
     assert done.returncode == 1 and "/dev/full" in done.stderr and "space" in done.stderr
 
 
 @pytest.mark.parametrize(("flag", "name"), OUTPUTS)
-def test_a_folder_that_does_not_exist_is_refused_before_work(run: Run, samples: pathlib.Path, flag: str, name: str) -> None:
+def test_a_folder_that_does_not_exist_is_refused_before_work(
+    run: Run, samples: pathlib.Path, flag: str, name: str
+) -> None:
     done = run("perf", samples / "vision_xnnpack.pte", flag, f"nosuch/{name}")
     assert done.returncode == 1 and "nosuch" in done.stderr and done.stdout == ""
 
 
-def test_the_model_is_never_overwritten(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_the_model_is_never_overwritten(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     model = tmp_path / "m.pte"
     content = (samples / "vision_xnnpack.pte").read_bytes()
     model.write_bytes(content)
@@ -184,10 +291,24 @@ def test_one_name_for_two_outputs_is_refused(run: Run, samples: pathlib.Path) ->
     assert done.returncode == 2 and "two outputs" in done.stderr
 
 
-def test_a_full_ring_drops_and_says_so(run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path) -> None:
-    done = run("perf", fake_model(spin_us=1, ops=400), *FAKE, "--iterations", 5, "--ring-events", 256,
-               "--output", "r.json", env=fake_env)
+def test_a_full_ring_drops_and_says_so(
+    run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
+    done = run(
+        "perf",
+        fake_model(spin_us=1, ops=400),
+        *FAKE,
+        "--iterations",
+        5,
+        "--ring-events",
+        256,
+        "--output",
+        "r.json",
+        env=fake_env,
+    )
     assert done.returncode == 0, done.stderr
-    dropped = [row for row in load(tmp_path / "r.json")["statistics"] if row["name"] == "ring_dropped"]
+    dropped = [
+        row for row in load(tmp_path / "r.json")["statistics"] if row["name"] == "ring_dropped"
+    ]
     assert dropped and dropped[0]["value"] > 0 and dropped[0]["severity"] == "data_loss"
     assert "ring_dropped" in done.stdout and "--ring-events" in done.stdout

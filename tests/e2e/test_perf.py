@@ -24,7 +24,9 @@ def host_wall_children(ops: list[dict[str, Any]], parent: int) -> list[dict[str,
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_rows_add_up_to_the_method(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path, name: str) -> None:
+def test_rows_add_up_to_the_method(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path, name: str
+) -> None:
     done = run("perf", samples / f"{name}.pte", *FAST, "--output", "r.json")
     assert done.returncode == 0, done.stderr
     result = load(tmp_path / "r.json")
@@ -40,7 +42,9 @@ def test_rows_add_up_to_the_method(run: Run, samples: pathlib.Path, tmp_path: pa
     assert result["settings"]["iterations"] == 20
 
 
-def test_delegate_operators_are_engine_reported(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_delegate_operators_are_engine_reported(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     assert run("perf", samples / "vision_xnnpack.pte", *FAST, "--output", "r.json").returncode == 0
     result = load(tmp_path / "r.json")
     assert [delegate["backend"] for delegate in result["delegates"]] == ["XnnpackBackend"] * 2
@@ -53,13 +57,23 @@ def test_delegate_operators_are_engine_reported(run: Run, samples: pathlib.Path,
 def test_the_table_says_what_was_measured(run: Run, samples: pathlib.Path) -> None:
     done = run("perf", samples / "vision_xnnpack.pte", *FAST)
     assert done.returncode == 0
-    for words in ["latency (host wall, profiling off)", "where the time goes", "XnnpackBackend",
-                  "between instructions", "unattributed", "engine-reported", "load", "first run"]:
+    for words in [
+        "latency (host wall, profiling off)",
+        "where the time goes",
+        "XnnpackBackend",
+        "between instructions",
+        "unattributed",
+        "engine-reported",
+        "load",
+        "first run",
+    ]:
         assert words in done.stdout, f"{words!r} is missing in:\n{done.stdout}"
     assert done.stderr == ""
 
 
-def test_a_percentile_needs_its_samples(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_a_percentile_needs_its_samples(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     done = run("perf", samples / "vision_xnnpack.pte", "--iterations", "50", "--output", "r.json")
     assert done.returncode == 0
     latency = load(tmp_path / "r.json")["latency_ms"]
@@ -68,42 +82,73 @@ def test_a_percentile_needs_its_samples(run: Run, samples: pathlib.Path, tmp_pat
     assert "100" in latency["p99"]["hint"] and "50" in latency["p99"]["hint"]
 
 
-def test_outputs_are_equal_with_and_without_profiling(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_outputs_are_equal_with_and_without_profiling(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     for name in NAMES:
         output = f"{name}.json"
-        assert run("perf", samples / f"{name}.pte", "--iterations", "3", "--warmup", "0", "--output", output).returncode == 0
+        assert (
+            run(
+                "perf",
+                samples / f"{name}.pte",
+                "--iterations",
+                "3",
+                "--warmup",
+                "0",
+                "--output",
+                output,
+            ).returncode
+            == 0
+        )
         outputs = load(tmp_path / output)["outputs"]
         assert outputs["repeatable"] is True, name
         assert outputs["profiled_equal"] is True, name
 
 
-def test_inputs_come_from_numpy_files(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_inputs_come_from_numpy_files(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     data = samples / "data" / "vision_xnnpack.input0.npy"
-    done = run("perf", samples / "vision_xnnpack.pte", *FAST, "--input", f"0={data}", "--output", "r.json")
+    done = run(
+        "perf", samples / "vision_xnnpack.pte", *FAST, "--input", f"0={data}", "--output", "r.json"
+    )
     assert done.returncode == 0, done.stderr
     (given,) = load(tmp_path / "r.json")["model"]["inputs"]
     assert given["source"].endswith("vision_xnnpack.input0.npy")
 
 
-def test_wrong_inputs_are_refused_with_what_is_expected(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_wrong_inputs_are_refused_with_what_is_expected(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     model = samples / "vision_xnnpack.pte"
     right = np.load(samples / "data" / "vision_xnnpack.input0.npy")
     np.save(tmp_path / "type.npy", right.astype(np.float64))
     np.save(tmp_path / "shape.npy", right[..., :-1])
     np.save(tmp_path / "right.npy", right)
     expected = "x".join(map(str, right.shape))
-    for args in [["--input", "0=type.npy"], ["--input", "0=shape.npy"],
-                 ["--input", "0=right.npy", "--input", "1=right.npy"],
-                 ["--input", "nosuch=right.npy"], ["--input", "0=missing.npy"]]:
+    for args in [
+        ["--input", "0=type.npy"],
+        ["--input", "0=shape.npy"],
+        ["--input", "0=right.npy", "--input", "1=right.npy"],
+        ["--input", "nosuch=right.npy"],
+        ["--input", "0=missing.npy"],
+    ]:
         done = run("perf", model, *FAST, *args)
         assert done.returncode in (1, 2), args
         assert done.stdout == ""
         assert "inferprobe: " in done.stderr
-    assert "float32" in run("perf", model, "--input", "0=type.npy").stderr or "f32" in run("perf", model, "--input", "0=type.npy").stderr
-    assert expected.replace("x", ",") in run("perf", model, "--input", "0=shape.npy").stderr.replace(" ", "")
+    assert (
+        "float32" in run("perf", model, "--input", "0=type.npy").stderr
+        or "f32" in run("perf", model, "--input", "0=type.npy").stderr
+    )
+    assert expected.replace("x", ",") in run(
+        "perf", model, "--input", "0=shape.npy"
+    ).stderr.replace(" ", "")
 
 
-def test_a_bundled_program_is_checked_against_its_outputs(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_a_bundled_program_is_checked_against_its_outputs(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     done = run("perf", samples / "vision_xnnpack.bpte", *FAST, "--output", "r.json")
     assert done.returncode == 0, done.stderr
     result = load(tmp_path / "r.json")
@@ -113,12 +158,30 @@ def test_a_bundled_program_is_checked_against_its_outputs(run: Run, samples: pat
 
 def test_threads_are_set(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
     for threads in (1, 2):
-        assert run("perf", samples / "vision_xnnpack.pte", *FAST, "--threads", threads, "--output", f"{threads}.json").returncode == 0
+        assert (
+            run(
+                "perf",
+                samples / "vision_xnnpack.pte",
+                *FAST,
+                "--threads",
+                threads,
+                "--output",
+                f"{threads}.json",
+            ).returncode
+            == 0
+        )
         assert load(tmp_path / f"{threads}.json")["engine"]["threads"] == threads
 
 
-def test_each_process_keeps_its_samples(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    assert run("perf", samples / "vision_xnnpack.pte", *FAST, "--processes", 3, "--output", "r.json").returncode == 0
+def test_each_process_keeps_its_samples(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    assert (
+        run(
+            "perf", samples / "vision_xnnpack.pte", *FAST, "--processes", 3, "--output", "r.json"
+        ).returncode
+        == 0
+    )
     result = load(tmp_path / "r.json")
     assert [len(one) for one in result["latency_ms"]["samples"]] == [20, 20, 20]
     assert len({process["pid"] for process in result["processes"]}) == 3
@@ -140,11 +203,21 @@ def test_quiet_prints_nothing(run: Run, samples: pathlib.Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("args", [
-    [], ["perf"], ["nosuch"], ["perf", "m.pte", "--nosuch"], ["perf", "m.pte", "--iterations", "0"],
-    ["perf", "m.pte", "--iterations", "many"], ["perf", "m.pte", "--processes", "0"],
-    ["perf", "m.pte", "--format", "xml"], ["perf", "m.pte", "--iterations", "3", "--duration", "1"],
-    ["perf", "m.pte", "--duration", "-1"]])
+@pytest.mark.parametrize(
+    "args",
+    [
+        [],
+        ["perf"],
+        ["nosuch"],
+        ["perf", "m.pte", "--nosuch"],
+        ["perf", "m.pte", "--iterations", "0"],
+        ["perf", "m.pte", "--iterations", "many"],
+        ["perf", "m.pte", "--processes", "0"],
+        ["perf", "m.pte", "--format", "xml"],
+        ["perf", "m.pte", "--iterations", "3", "--duration", "1"],
+        ["perf", "m.pte", "--duration", "-1"],
+    ],
+)
 def test_wrong_usage_exits_2(run: Run, args: list[str]) -> None:
     done = run(*args)
     assert done.returncode == 2
@@ -162,7 +235,9 @@ def test_help_has_examples_and_goes_to_stdout(run: Run) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\0" * 100, b"\x20\0\0\0ET12" + b"\xff" * 200])
-def test_files_that_are_no_programs_are_refused_by_name(run: Run, tmp_path: pathlib.Path, content: bytes) -> None:
+def test_files_that_are_no_programs_are_refused_by_name(
+    run: Run, tmp_path: pathlib.Path, content: bytes
+) -> None:
     (tmp_path / "m.pte").write_bytes(content)
     done = run("perf", "m.pte")
     assert done.returncode == 1
@@ -181,7 +256,9 @@ def test_an_unknown_method_lists_the_methods(run: Run, samples: pathlib.Path) ->
     assert "nosuch" in done.stderr and "forward" in done.stderr
 
 
-def test_a_truncated_program_is_an_error_not_a_crash(run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_a_truncated_program_is_an_error_not_a_crash(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     whole = (samples / "vision_xnnpack.pte").read_bytes()
     for part in (16, 64, 1000, len(whole) // 2, len(whole) - 1):
         (tmp_path / "cut.pte").write_bytes(whole[:part])
@@ -201,7 +278,8 @@ def test_doctor_says_what_there_is(run: Run) -> None:
 
 
 def test_without_engines_doctor_works_and_perf_says_what_to_install(
-        command: str, run: Run, samples: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    command: str, run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     build = pathlib.Path(command).parent
     bare = tmp_path / "bare"
     bare.mkdir()
@@ -210,7 +288,10 @@ def test_without_engines_doctor_works_and_perf_says_what_to_install(
     doctor = subprocess.run([bare / "inferprobe", "doctor"], capture_output=True, text=True)
     assert doctor.returncode == 0, doctor.stderr
     assert "not built in" in doctor.stdout and "executorch==1.5.1" in doctor.stdout
-    perf = subprocess.run([bare / "inferprobe", "perf", samples / "vision_xnnpack.pte"],
-                          capture_output=True, text=True)
+    perf = subprocess.run(
+        [bare / "inferprobe", "perf", samples / "vision_xnnpack.pte"],
+        capture_output=True,
+        text=True,
+    )
     assert perf.returncode == 1
     assert "pip install --no-deps executorch==1.5.1" in perf.stderr
