@@ -1,4 +1,4 @@
-"""One run, three files: Perfetto's processor and ExecuTorch's Inspector see what the result says."""
+"""One run, three files: Perfetto's processor and Inspector see what the result says."""
 
 from __future__ import annotations
 
@@ -24,17 +24,11 @@ def one_run(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[dict[str, Any], pathlib.Path]:
     folder = tmp_path_factory.mktemp(request.param)
+    model = samples / f"{request.param}.pte"
+    length = ["--iterations", str(RUNS), "--warmup", "2"]
+    files = ["--output", "r.json", "--trace", "t.pftrace", "--etdump", "e.etdp"]
     done = subprocess.run(
-        [
-            command,
-            "perf",
-            samples / f"{request.param}.pte",
-            "--iterations",
-            str(RUNS),
-            "--warmup",
-            "2",
-        ]
-        + ["--output", "r.json", "--trace", "t.pftrace", "--etdump", "e.etdp"],
+        [command, "perf", str(model), *length, *files],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -72,7 +66,8 @@ def test_perfetto_sees_the_slices_of_the_result(
                 f"""with profiled as (select run.ts, run.dur, run.track_id {profiled})
                 select count(*) as n, sum(slice.dur) as ns from slice, profiled
                 where slice.category = '{category}' and slice.track_id = profiled.track_id
-                and slice.ts >= profiled.ts and slice.ts + slice.dur <= profiled.ts + profiled.dur"""
+                and slice.ts >= profiled.ts
+                and slice.ts + slice.dur <= profiled.ts + profiled.dur"""
             )
             expected = [row for row in result["ops"] if row["type"] == row_type]
             assert inner.n == calls(result, row_type), category
@@ -86,7 +81,8 @@ def test_engine_reported_operators_have_tracks_of_their_own(
     with open_trace(folder / "t.pftrace") as trace:
         tracks = list(
             trace.query(
-                """select distinct track.name as name from slice join track on slice.track_id = track.id
+                """select distinct track.name as name from slice
+                join track on slice.track_id = track.id
                 where slice.category = 'delegate_op'"""
             )
         )

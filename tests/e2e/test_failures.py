@@ -1,4 +1,4 @@
-"""Crashes, kills, full disks: what was recorded is kept, and nothing half-written has a final name."""
+"""Crashes, kills, full disks: what was recorded is kept, and no half file has a final name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 
 import pytest
-
 from conftest import Run, load
 from trace_processor import slice_counts
 
@@ -20,7 +19,7 @@ FAKE = ["--engine", "fake"]
 
 
 def wait_for(path: pathlib.Path) -> None:
-    """The handshake: the engine has reached the marked run. Bounded; ends as soon as it is there."""
+    """The handshake: the engine has reached the marked run. Bounded; ends at once then."""
     for _ in range(3000):
         if path.exists():
             return

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from conftest import Run, load
 
 NAMES = ["vision_portable", "vision_xnnpack", "text_portable", "text_xnnpack", "regions50_xnnpack"]
@@ -278,7 +277,7 @@ def test_doctor_says_what_there_is(run: Run) -> None:
 
 
 def test_without_engines_doctor_works_and_perf_says_what_to_install(
-    command: str, run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+    command: str, samples: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:
     build = pathlib.Path(command).parent
     bare = tmp_path / "bare"

@@ -74,7 +74,8 @@ def slice_counts(path: Path) -> dict[str, int]:
         errors = [
             (row.name, row.value)
             for row in trace.query(
-                "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
+                "select name, value from stats "
+                "where severity in ('error', 'data_loss') and value > 0"
             )
         ]
         assert errors == []
