@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 
+#include "base/signals.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
 #include "cli/progress_line.h"
 #include "formats/result_json/result_json.h"
@@ -13,14 +13,6 @@
 
 namespace inferprobe::cli {
 namespace {
-
-std::atomic<bool> g_cancel{false};
-
-// The first Ctrl-C ends the measurement and keeps what was drained; the second ends the program.
-void OnInterrupt(int /*signal*/) {
-  g_cancel.store(true);
-  std::signal(SIGINT, SIG_DFL);
-}
 
 int FailureOf(const profile::PerfResult& result) {
   int code = kGood;
@@ -44,18 +36,20 @@ int FailureOf(const profile::PerfResult& result) {
 }  // namespace
 
 int RunPerfCommand(PerfCommand command) {
-  std::signal(SIGINT, OnInterrupt);
-  std::signal(SIGTERM, OnInterrupt);
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a full quota is an error of write(), not the end of the process
-  ProgressLine line(!command.quiet && isatty(STDERR_FILENO) != 0);
+  // The first Ctrl-C ends the measurement and keeps what was drained.
+  static std::atomic<bool> cancel{false};
+  base::SetOnInterrupt(&cancel);
+  base::TurnWriteSignalsIntoErrors();
+  ProgressLine line(!command.quiet && base::IsTerminal(base::StandardStream::kError));
   auto result = measure::RunPerf(
-      command.options, [&](const measure::Progress& progress) { line.Show(progress); }, &g_cancel);
+      command.options, [&](const measure::Progress& progress) { line.Show(progress); }, &cancel);
   line.Clear();
   if (!result) return PrintError(result.error());
   if (!command.quiet) {
     report::PerfTextOptions text;
     text.all_rows = command.all_rows;
+    text.color = base::WantsColor(base::StandardStream::kOutput);
+    text.width = base::TerminalWidth(text.width);
     const auto format = report::ParseFormat(command.format);
     const std::string shown = format == report::Format::kJson
                                   ? result_json::WriteResultJson(*result)

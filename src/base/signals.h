@@ -1,0 +1,14 @@
+// What a command does about signals.
+#pragma once
+
+#include <atomic>
+
+namespace inferprobe::base {
+
+// SIGINT and SIGTERM set `flag` once; the second one ends the program as usual.
+void SetOnInterrupt(std::atomic<bool>* flag);
+
+// A closed pipe or a file-size limit becomes an error of the write, not the end of the process.
+void TurnWriteSignalsIntoErrors();
+
+}  // namespace inferprobe::base
