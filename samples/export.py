@@ -17,17 +17,16 @@ import math
 import pathlib
 from collections.abc import Callable
 
+import executorch.exir as exir
 import numpy as np
 import torch
-from torch import nn
-
-import executorch.exir as exir
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools import BundledProgram
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from executorch.devtools.bundled_program.serialize import (
     serialize_from_bundled_program_to_flatbuffer,
 )
+from torch import nn
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -296,7 +295,9 @@ def sample_regions50_xnnpack(out: Writer) -> None:
 def fixture_external(out: Writer) -> None:
     net = seeded(External)
     config = exir.ExecutorchBackendConfig(
-        external_constants=lambda node: "external_first" if "first" in node.name else "external_rest"
+        external_constants=lambda node: (
+            "external_first" if "first" in node.name else "external_rest"
+        )
     )
     manager = out.program("external", net, (torch.randn(2, 8),), config=config)
     manager.write_tensor_data_to_file(str(out.folder))
@@ -337,9 +338,7 @@ def fixture_dynamic(out: Writer) -> None:
 
 def fixture_optional(out: Writer) -> None:
     x = torch.ones(3)
-    out.file(
-        out.folder / "optional.pte", lower({"forward": (Optional(), (x, None))}).buffer
-    )
+    out.file(out.folder / "optional.pte", lower({"forward": (Optional(), (x, None))}).buffer)
 
 
 def main() -> None:

@@ -1,10 +1,5 @@
 #!/usr/bin/env bash
-# `make bench`: every benchmark program of build/bench/bench, one after another.
+# `make bench`: the standing targets, measured now, as one table.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-
-for program in build/bench/bench/*; do
-  [[ -f $program && -x $program ]] || continue
-  printf '\n%s\n' "$(basename "$program")"
-  "$program" "$@"
-done
+exec .venv/bin/python bench/targets.py "$@"

@@ -26,7 +26,7 @@ while [[ $# -gt 0 ]]; do
   shift
 done
 [[ ${#parts[@]} -eq 0 ]] && parts=(format tidy python)
-readonly PYTHON_SOURCES=(python tests tools samples)
+readonly PYTHON_SOURCES=(bench python samples tests tools)
 mapfile -t sources < <(git ls-files -co --exclude-standard '*.cc' '*.h')
 
 if $fix; then

@@ -100,6 +100,6 @@ python_environment
 python_packages run --no-deps
 for part in "$@"; do
   case $part in
-    python | lint | test) python_packages "$part" ;;
+    python | lint | test | bench) python_packages "$part" ;;
   esac
 done

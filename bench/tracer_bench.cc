@@ -3,6 +3,7 @@
 // so that what disturbs the machine disturbs all four alike; the rows are medians over the rounds.
 //
 //   tracer_bench                        all programs, as a table
+//   tracer_bench --json                 a line for each program and tracer, for bench/targets.py
 //   tracer_bench --rounds 4000 [--threads 1] PROGRAM.pte ...
 //
 // Not a Google Benchmark loop: that measures one thing after the other, and a machine drifts by
@@ -48,7 +49,12 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-Result<void> Measure(const std::string& path, int rounds) {
+double QuantileOf(std::vector<double> values, double p) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];
+}
+
+Result<void> Measure(const std::string& path, int rounds, bool json) {
   auto tables = ProgramTables::Open(path);
   if (!tables) return tl::unexpected(tables.error());
   auto program = LoadedProgram::Load(**tables);
@@ -117,20 +123,33 @@ Result<void> Measure(const std::string& path, int rounds) {
     }
   }
 
+  // Medians of the rounds' own ratios: what is common to a round cancels.
+  const auto ratios = [&](size_t way, Way base) {
+    std::vector<double> values(ns[way].size());
+    for (size_t i = 0; i < values.size(); ++i) values[i] = ns[way][i] / ns[base][i];
+    return values;
+  };
+  if (json) {
+    for (size_t way = 0; way < kWays; ++way) {
+      const std::vector<double> over_none = ratios(way, kNone);
+      fmt::print(
+          R"({{"program": "{}", "tracer": "{}", "events": {}, "rounds": {}, "median_us": {}, )"
+          R"("x_none": {}, "x_none_low": {}, "x_none_high": {}, "x_null": {}}})"
+          "\n",
+          path.substr(path.rfind('/') + 1), kWayNames[way], events, rounds, MedianOf(ns[way]) / 1e3,
+          MedianOf(over_none), QuantileOf(over_none, 0.25), QuantileOf(over_none, 0.75),
+          MedianOf(ratios(way, kNull)));
+    }
+    return {};
+  }
   fmt::print("\n{}: {} events a run, {} rounds\n", path.substr(path.rfind('/') + 1), events,
              rounds);
   fmt::print("  {:<26} {:>10}  {:>8}  {:>8}  {:>12}\n", "tracer", "median us", "x none", "x null",
              "ns per event");
-  // Medians of the rounds' own ratios: what is common to a round cancels.
-  const auto ratio = [&](size_t way, Way base) {
-    std::vector<double> ratios(ns[way].size());
-    for (size_t i = 0; i < ratios.size(); ++i) ratios[i] = ns[way][i] / ns[base][i];
-    return MedianOf(std::move(ratios));
-  };
   for (size_t way = 0; way < kWays; ++way) {
-    const double over_null = ratio(way, kNull);
+    const double over_null = MedianOf(ratios(way, kNull));
     fmt::print("  {:<26} {:>10.1f}  {:>8.4f}  {:>8.4f}  {:>12}\n", kWayNames[way],
-               MedianOf(ns[way]) / 1e3, ratio(way, kNone), over_null,
+               MedianOf(ns[way]) / 1e3, MedianOf(ratios(way, kNone)), over_null,
                way < kOurs ? ""
                            : fmt::format("{:.1f}", (over_null - 1) * MedianOf(ns[kNull]) /
                                                        static_cast<double>(events)));
@@ -141,10 +160,13 @@ Result<void> Measure(const std::string& path, int rounds) {
 int Main(int argc, char** argv) {
   InstallLogCapture();
   int rounds = 1000;
+  bool json = false;
   std::vector<std::string> programs;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) {
       rounds = std::atoi(argv[++i]);
+    } else if (std::strcmp(argv[i], "--json") == 0) {
+      json = true;
     } else if (std::strcmp(argv[i], "--threads") == 0 && i + 1 < argc) {
       if (auto set = SetPoolThreads(std::atoi(argv[++i])); !set) {
         std::fprintf(stderr, "%s\n", set.error().message.c_str());
@@ -160,7 +182,7 @@ int Main(int argc, char** argv) {
     }
   }
   for (const std::string& program : programs) {
-    if (auto measured = Measure(program, rounds); !measured) {
+    if (auto measured = Measure(program, rounds, json); !measured) {
       std::fprintf(stderr, "%s: %s\n", program.c_str(), measured.error().message.c_str());
       return 1;
     }
