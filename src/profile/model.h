@@ -120,6 +120,7 @@ struct RunDisturbance {
 struct Run {
   RunMode mode = RunMode::kLatency;
   uint16_t process = 0;  // index of the worker process that ran it
+  uint32_t group = 0;    // number of its triple in the perturbation loop, from 1; 0: none
   int64_t start_ns = 0;
   int64_t dur_ns = 0;
   uint32_t first_slice = 0;

@@ -287,7 +287,8 @@ void RingImporter::AddSlice(Ring& ring, const Cell& cell, const Slice& slice) {
 }
 
 void RingImporter::AddRun(Ring& ring, const Cell& cell, const Slice& slice) {
-  if (Info24(cell) > static_cast<uint32_t>(RunMode::kPairOn)) {
+  const uint32_t mode = Info24(cell) & 0xF;
+  if (mode > static_cast<uint32_t>(RunMode::kPairOn)) {
     profile_->losses.Add(Loss::kDamagedRecord);
     return;
   }
@@ -300,7 +301,8 @@ void RingImporter::AddRun(Ring& ring, const Cell& cell, const Slice& slice) {
     --first;
   }
   Run run;
-  run.mode = static_cast<RunMode>(Info24(cell));
+  run.mode = static_cast<RunMode>(mode);
+  run.group = Info24(cell) >> 4;
   run.process = process_;
   run.start_ns = slice.start_ns;
   run.dur_ns = slice.dur_ns;

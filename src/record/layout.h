@@ -20,7 +20,7 @@ namespace inferprobe::record {
 enum class CellType : uint8_t {
   kInvalid = 0,
   kScope,  // start, end in ticks; a scope of the user's or inferprobe's own
-  kRun,    // start, end in ticks; info24 = profile::RunMode
+  kRun,    // start, end in ticks; info24 = profile::RunMode | group << 4
   kSetInputs,
   kMethod,
   kOperatorCall,  // info24 = instruction (kNoInstruction: none)
