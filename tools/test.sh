@@ -12,9 +12,7 @@ rm -f "$reports"/test-*.xml
 tools/build.sh test
 tools/install_python.sh
 status=0
-if [[ -t 1 ]]; then progress=(--progress); else progress=(--quiet); fi
-ctest --test-dir build/test --output-on-failure "${progress[@]}" -j "$(nproc)" \
-  --output-junit "$PWD/$reports/test-cpp.xml" || status=1
+tools/ctest.sh test "$reports/test-cpp.xml" || status=1
 python -m pytest -q -p no:cacheprovider --junitxml "$reports/test-python.xml" tests/e2e python/tests ||
   status=1
 python tools/test_summary.py "$reports"/test-*.xml || status=1
