@@ -1,5 +1,7 @@
 // A file that appears under its name only when it is complete. Until then it is `<name>.partial`,
-// which stays behind when the process is killed, and is removed when writing fails.
+// which stays behind when the process is killed, and is removed when writing fails. It is locked
+// while it is written: a second process that wants the same name is refused, also with kForce.
+// Create() costs nothing and changes nothing at the final name, so it may stand before long work.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +14,15 @@ namespace inferprobe::base {
 
 enum class Overwrite : uint8_t { kRefuse, kForce };
 
-// Refuses a path that exists (unless forced), that is a directory, or whose folder is missing or
-// not writable; for use before long work. Devices such as /dev/full pass.
+// What Create() would refuse: a path that exists (unless forced), a directory, a folder that is
+// missing or may not be written, a name too long, a `.partial` file of another run. Devices such as
+// /dev/full pass, and pipes; Create() alone can tell whether a pipe has a reader.
 Result<void> CheckWritable(const std::string& path, Overwrite overwrite);
 
 class AtomicFile {
  public:
+  // kForce replaces a file and keeps its permission bits. A link to a file stays, its target is
+  // replaced; a link to nothing is itself replaced.
   static Result<AtomicFile> Create(const std::string& path, Overwrite overwrite);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
@@ -42,7 +47,8 @@ class AtomicFile {
   Result<void> Fail(const char* doing, int error);
   void Discard();
 
-  std::string path_;
+  std::string path_;    // as given
+  std::string target_;  // where the file appears: of a link that stays, what it points to
   std::string partial_;
   std::string buffer_;
   Error error_;
