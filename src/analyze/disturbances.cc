@@ -73,7 +73,7 @@ class Finder {
   void JudgeSamples() {
     for (uint16_t process = 0; process < latency_.latency.samples_ms.size(); ++process) {
       const std::vector<double>& samples = latency_.latency.samples_ms[process];
-      std::vector<uint32_t> slow = SlowOutliers(samples, limits_.outlier_z);
+      std::vector<uint32_t> slow = SlowOutliers(samples, limits_.outlier_deviations);
       if (slow.empty()) continue;
       Disturbance found;
       found.kind = "outliers";
@@ -101,7 +101,9 @@ class Finder {
 
   void JudgeBlocks(std::span<const BlockReading> blocks) {
     std::map<uint16_t, std::vector<const BlockReading*>> by_process;
-    for (const BlockReading& block : blocks) by_process[block.process].push_back(&block);
+    for (const BlockReading& block : blocks) {
+      if (HasSample(block)) by_process[block.process].push_back(&block);
+    }
     for (const auto& [process, own] : by_process) {
       Steal(process, own);
       Quota(process, own);
@@ -148,6 +150,16 @@ class Finder {
       found.unit = "count";
     }
     found_.push_back(std::move(found));
+  }
+
+  // Whether a latency sample and the block overlap. The samples of one process follow each other.
+  [[nodiscard]] bool HasSample(const BlockReading& block) const {
+    if (block.process >= latency_.runs.size()) return false;
+    const std::vector<uint32_t>& runs = latency_.runs[block.process];
+    const auto first = std::partition_point(runs.begin(), runs.end(), [&](uint32_t run) {
+      return profile_.runs[run].start_ns + profile_.runs[run].dur_ns <= block.start_ns;
+    });
+    return first != runs.end() && profile_.runs[*first].start_ns < block.end_ns;
   }
 
   // Samples of `process` that began inside the block.
@@ -317,12 +329,12 @@ std::vector<uint32_t> SlowOutliers(std::span<const double> samples, double limit
   std::transform(samples.begin(), samples.end(), distances.begin(),
                  [median](double sample) { return std::fabs(sample - median); });
   std::sort(distances.begin(), distances.end());
-  // 1.4826 makes the median absolute deviation of a normal sample its standard deviation. More than
-  // half of the samples may be equal (a coarse clock): then any distance would be infinite.
-  const double scale = 1.4826 * Quantile(distances, 0.5);
-  if (scale <= 0) return slow;
+  // More than half of the samples may be equal (a coarse clock): then any distance would be
+  // infinite.
+  const double deviation = Quantile(distances, 0.5);
+  if (deviation <= 0) return slow;
   for (uint32_t i = 0; i < samples.size(); ++i) {
-    if ((samples[i] - median) / scale > limit) slow.push_back(i);
+    if ((samples[i] - median) / deviation > limit) slow.push_back(i);
   }
   return slow;
 }

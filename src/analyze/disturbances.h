@@ -5,7 +5,8 @@
 //   samples: outliers and a first part that never settled, in hyperfine's manner
 //
 // The rule that people break: a finding is a warning only when it is large enough to move a figure;
-// otherwise it is listed and nothing more.
+// otherwise it is listed and nothing more. It is about the latency samples: what the machine did
+// while none was taken (warm-up, profiled runs) is no finding.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,9 @@ struct DisturbanceLimits {
   double frequency_drop = 0.05;  // of the highest frequency seen
   double canary_slower = 0.05;   // than its fastest block
   double hot_c = 90;
-  double outlier_z = 14.826;  // modified z-score, hyperfine's limit
+  // Distance from the median in median absolute deviations; hyperfine's limit, to which it too
+  // applies no factor: https://github.com/sharkdp/hyperfine/blob/master/src/outlier_detection.rs
+  double outlier_deviations = 14.826;
 };
 
 // `latency` says which runs are samples; blocks may come in any order and be empty.
@@ -36,8 +39,7 @@ std::vector<profile::Disturbance> FindDisturbances(const profile::Profile& profi
                                                    std::span<const profile::BlockReading> blocks,
                                                    const DisturbanceLimits& limits = {});
 
-// Indices of samples whose modified z-score (distance from the median over the scaled median
-// absolute deviation) is above `limit`, on the slow side.
+// Indices of samples that are further above the median than `limit` median absolute deviations.
 std::vector<uint32_t> SlowOutliers(std::span<const double> samples, double limit);
 
 }  // namespace inferprobe::analyze

@@ -95,6 +95,16 @@ TEST(Disturbances, OutliersAreTagged) {
   EXPECT_EQ(*outliers->value, 30);
 }
 
+// Median 10, and a median absolute deviation of 1.
+TEST(Disturbances, TheOutlierLimitIsHyperfines) {
+  std::vector<double> samples;
+  for (int i = 0; i < 30; ++i) samples.push_back(9 + i % 3);
+  samples.push_back(10 + 14);
+  samples.push_back(10 + 18);
+  EXPECT_EQ(SlowOutliers(samples, DisturbanceLimits{}.outlier_deviations),
+            std::vector<uint32_t>{31});
+}
+
 TEST(Disturbances, EqualSamplesHaveNoOutliers) {
   std::vector<double> samples(20, 1.0);
   samples[3] = 100;
@@ -107,6 +117,28 @@ TEST(Disturbances, DriftIsAWarning) {
   const auto found = Find(profile);
   ASSERT_NE(Get(found, "not_steady"), nullptr);
   EXPECT_TRUE(Get(found, "not_steady")->warning);
+}
+
+TEST(Disturbances, BlocksWithoutALatencySampleAreLeftOut) {
+  Profile profile = Quiet();
+  profile.runs.front().mode = RunMode::kWarmup;
+  std::vector<BlockReading> blocks = {Block(-5'000'000, 1'000'000), Block(1'000'000, 100'020'000),
+                                      Block(100'020'000, 200'000'000), Block(0, 100'000'000)};
+  blocks[3].process = 7;  // has no samples at all
+  for (const size_t other : {0U, 2U, 3U}) {
+    blocks[other].steal_ticks = 4;
+    blocks[other].psi_cpu_some_us = 90'000;
+    blocks[other].temperature_c = 99.0;
+    blocks[other].canary_ns = 90'000;
+    blocks[other].freq_khz_max = 3'000'000;
+  }
+  blocks[1].canary_ns = 130'000;
+  blocks[1].freq_khz_max = 2'400'000;
+  // The last sample reaches a little into the third block.
+  profile.runs.back().dur_ns = 1'040'000;
+  EXPECT_EQ(Find(profile, {blocks[0], blocks[1], blocks[3]}).size(), 0U);
+  blocks[1].psi_cpu_some_us = 0;
+  EXPECT_NE(Get(Find(profile, blocks), "steal"), nullptr);
 }
 
 TEST(Disturbances, BlocksSpeakOfTheMachine) {
