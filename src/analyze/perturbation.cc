@@ -16,8 +16,11 @@ using profile::Status;
 
 enum Slot : uint8_t { kOff, kNull, kOn, kSlots };
 
-// One group as it fills; 0: not there yet.
-using Group = std::array<int64_t, kSlots>;
+// One group as it fills.
+struct Group {
+  uint32_t number = 0;
+  std::array<int64_t, kSlots> dur_ns = {};  // 0: not there yet
+};
 
 struct Ratios {
   std::vector<double> on;
@@ -25,16 +28,14 @@ struct Ratios {
   std::vector<double> off_ms;
   std::vector<double> on_ms;
 
-  void Take(Group& group) {
-    if (group[kOff] > 0 && group[kOn] > 0) {
-      const auto off = static_cast<double>(group[kOff]);
-      const auto with = static_cast<double>(group[kOn]);
-      on.push_back(with / off);
-      off_ms.push_back(off / 1e6);
-      on_ms.push_back(with / 1e6);
-      if (group[kNull] > 0) null.push_back(static_cast<double>(group[kNull]) / off);
-    }
-    group = {};
+  void Take(const Group& group) {
+    if (group.dur_ns[kOff] <= 0 || group.dur_ns[kOn] <= 0) return;
+    const auto off = static_cast<double>(group.dur_ns[kOff]);
+    const auto with = static_cast<double>(group.dur_ns[kOn]);
+    on.push_back(with / off);
+    off_ms.push_back(off / 1e6);
+    on_ms.push_back(with / 1e6);
+    if (group.dur_ns[kNull] > 0) null.push_back(static_cast<double>(group.dur_ns[kNull]) / off);
   }
 };
 
@@ -48,13 +49,16 @@ profile::Perturbation AnalyzePerturbation(const profile::Profile& profile) {
     if (run.mode == RunMode::kPairOff) slot = kOff;
     if (run.mode == RunMode::kPairNull) slot = kNull;
     if (run.mode == RunMode::kPairOn) slot = kOn;
-    if (slot == kSlots) continue;
+    if (slot == kSlots || run.group == 0) continue;
     Group& group = open[run.process];
-    if (group[slot] != 0) ratios.Take(group);  // the next group began
-    group[slot] = run.dur_ns;
-    if (group[kOff] != 0 && group[kNull] != 0 && group[kOn] != 0) ratios.Take(group);
+    // A filled slot: the number came round with all others between them lost.
+    if (group.number != run.group || group.dur_ns[slot] != 0) {
+      ratios.Take(group);
+      group = {.number = run.group};
+    }
+    group.dur_ns[slot] = run.dur_ns;
   }
-  for (auto& [process, group] : open) ratios.Take(group);
+  for (const auto& [process, group] : open) ratios.Take(group);
 
   profile::Perturbation result;
   result.pairs = ratios.on.size();

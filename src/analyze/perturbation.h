@@ -10,8 +10,9 @@
 
 namespace inferprobe::analyze {
 
-// From the runs of modes kPairOff, kPairNull, kPairOn, group by group in each process. A group that
-// lacks its off or on run (a crash, the end of the loop) is left out.
+// From the runs of modes kPairOff, kPairNull, kPairOn. A group is what follows each other in one
+// process with the same Run::group; the same number again later is another group. One that lacks
+// its off or on run (lost, a crash, the end of the loop) is left out, as are runs of no group.
 profile::Perturbation AnalyzePerturbation(const profile::Profile& profile);
 
 }  // namespace inferprobe::analyze

@@ -34,9 +34,10 @@ class SyntheticProfile {
     return static_cast<uint16_t>(profile.tracks.size() - 1);
   }
 
-  void BeginRun(profile::RunMode mode = profile::RunMode::kPairOn) {
+  void BeginRun(profile::RunMode mode = profile::RunMode::kPairOn, uint32_t group = 0) {
     profile::Run run;
     run.mode = mode;
+    run.group = group;
     run.start_ns = now_ns;
     run.first_slice = static_cast<uint32_t>(profile.slices.size());
     profile.runs.push_back(run);

@@ -34,14 +34,14 @@ class Jitter {
   uint64_t state_ = 7;
 };
 
-void PlainRun(SyntheticProfile& made, RunMode mode, int64_t ns) {
-  made.BeginRun(mode);
+void PlainRun(SyntheticProfile& made, RunMode mode, int64_t ns, uint32_t group = 0) {
+  made.BeginRun(mode, group);
   made.Wait(ns);
   made.EndRun();
 }
 
-void ProfiledRun(SyntheticProfile& made, Jitter& jitter) {
-  made.BeginRun(RunMode::kPairOn);
+void ProfiledRun(SyntheticProfile& made, Jitter& jitter, uint32_t group) {
+  made.BeginRun(RunMode::kPairOn, group);
   made.Leaf(Category::kSetInputs, "set_inputs", 900 + jitter.UpTo(100));
   made.Wait(1200);
   made.Enter(Category::kMethod, "Method::execute");
@@ -158,10 +158,10 @@ PerfResult Typical() {
       made.profile.runs.back().disturbance.run_queue_delay_ns = 300'000;
     }
   }
-  for (int i = 0; i < 60; ++i) {
-    PlainRun(made, RunMode::kPairOff, 189'000 + jitter.UpTo(9000));
-    PlainRun(made, RunMode::kPairNull, 189'000 + jitter.UpTo(9000));
-    ProfiledRun(made, jitter);
+  for (uint32_t group = 1; group <= 60; ++group) {
+    PlainRun(made, RunMode::kPairOff, 189'000 + jitter.UpTo(9000), group);
+    PlainRun(made, RunMode::kPairNull, 189'000 + jitter.UpTo(9000), group);
+    ProfiledRun(made, jitter, group);
   }
   Analyze(made, result);
   result.load_ms = 2.1;
@@ -187,8 +187,8 @@ PerfResult OneSample() {
   SyntheticProfile made;
   Jitter jitter;
   PlainRun(made, RunMode::kLatency, 190'000);
-  PlainRun(made, RunMode::kPairOff, 190'000);
-  ProfiledRun(made, jitter);
+  PlainRun(made, RunMode::kPairOff, 190'000, 1);
+  ProfiledRun(made, jitter, 1);
   Analyze(made, result);
   return result;
 }
