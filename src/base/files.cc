@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -34,23 +35,33 @@ std::string Hex(const unsigned char* bytes, size_t count) {
   return text;
 }
 
-// Opens a regular file for reading and tells its size.
+// Opens a regular file for reading and tells its size. Without O_NONBLOCK a pipe would hold the
+// open() until somebody writes to it.
 Result<int> OpenRegular(const std::string& path, uint64_t* size) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    const ErrorCode code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-    return MakeError(code, fmt::format("cannot open {}: {}", path, SystemErrorText(errno)));
+  if (path.empty()) return MakeError(ErrorCode::kInvalidArgument, "the path of a file is empty");
+  const int fd = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  const int error = errno;
+  if (fd < 0 && error != ENXIO) {  // ENXIO: a socket
+    const ErrorCode code = error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+    return MakeError(code, fmt::format("cannot open {}: {}", path, SystemErrorText(error)));
   }
   struct stat info = {};
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     const bool folder = S_ISDIR(info.st_mode);
-    close(fd);
+    if (fd >= 0) close(fd);
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{} is {}", path, folder ? "a folder" : "not a regular file"),
                      "give the name of a file");
   }
   *size = static_cast<uint64_t>(info.st_size);
   return fd;
+}
+
+// With its folder resolved; "" if there is no such folder.
+std::string CanonicalPath(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> folder(realpath(DirectoryOf(path).c_str(), nullptr),
+                                                      free);
+  return folder ? fmt::format("{}/{}", folder.get(), path.substr(path.rfind('/') + 1)) : "";
 }
 
 }  // namespace
@@ -94,7 +105,8 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   if (size == 0) return file;
   void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.value, 0);
   if (address == MAP_FAILED) {
-    return MakeError(ErrorCode::kIo, fmt::format("cannot map {}: {}", path, SystemErrorText(errno)));
+    return MakeError(ErrorCode::kIo,
+                     fmt::format("cannot map {}: {}", path, SystemErrorText(errno)));
   }
   file.data_ = static_cast<const char*>(address);
   file.size_ = size;
@@ -112,6 +124,24 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+}
+
+Result<void> CheckReadableFile(const std::string& path) {
+  uint64_t size = 0;
+  auto opened = OpenRegular(path, &size);
+  if (!opened) return tl::unexpected(opened.error());
+  close(*opened);
+  return {};
+}
+
+bool SameFile(const std::string& a, const std::string& b) {
+  struct stat of_a = {};
+  struct stat of_b = {};
+  if (stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0) {
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+  }
+  const std::string path = CanonicalPath(a);
+  return path.empty() ? a == b : path == CanonicalPath(b);
 }
 
 bool FileExists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }

@@ -27,6 +27,11 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+// An error unless `path` is a regular file that may be read; it says why, FileExists cannot.
+Result<void> CheckReadableFile(const std::string& path);
+// Whether both names lead to one file, by links too. Of names that do not exist yet: whether they
+// would be one in the same folder.
+bool SameFile(const std::string& a, const std::string& b);
 bool FileExists(const std::string& path);
 // Folder of the running program ("/usr/bin"), and the program's own path.
 std::string ExecutablePath();

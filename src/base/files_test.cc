@@ -1,6 +1,9 @@
 #include "base/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <set>
@@ -37,6 +40,68 @@ TEST(ReadFile, AFileAboveTheLimitIsMalformed) {
   const auto read = ReadFile(folder.File("x"), 4);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ErrorCode::kMalformed);
+}
+
+TEST(CheckReadableFile, TellsTheReason) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  const std::string file = folder.File("m.pte");
+  std::ofstream(file) << "x";
+  EXPECT_TRUE(CheckReadableFile(file));
+  const auto reason = [](const std::string& path) {
+    const auto result = CheckReadableFile(path);
+    return result ? Error{ErrorCode::kInternal, "no error", ""} : result.error();
+  };
+  EXPECT_EQ(reason("").code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(reason(folder.path()).message, folder.path() + " is a folder");
+  EXPECT_EQ(reason(folder.File("none")).code, ErrorCode::kNotFound);
+  EXPECT_EQ(reason(file + "/x").code, ErrorCode::kIo);
+  EXPECT_EQ(reason(file + "/x").message, "cannot open " + file + "/x: Not a directory");
+  ASSERT_EQ(symlink("loop", folder.File("loop").c_str()), 0);
+  EXPECT_EQ(reason(folder.File("loop")).code, ErrorCode::kIo);
+  ASSERT_EQ(chmod(file.c_str(), 0000), 0);
+  const WithoutRoot nobody;
+  EXPECT_EQ(reason(file).message, "cannot open " + file + ": Permission denied");
+}
+
+TEST(CheckReadableFile, APipeIsRefusedWithoutWaiting) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.File("pipe").c_str(), 0600), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    alarm(10);
+    const auto result = ReadFile(folder.File("pipe"));
+    _exit(!result && result.error().code == ErrorCode::kInvalidArgument ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(SameFile, ByAnyName) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.File("x")) << "1";
+  std::ofstream(folder.File("y")) << "1";
+  ASSERT_EQ(mkdir(folder.File("dir").c_str(), 0755), 0);
+  ASSERT_EQ(symlink("x", folder.File("symbolic").c_str()), 0);
+  ASSERT_EQ(link(folder.File("x").c_str(), folder.File("hard").c_str()), 0);
+  for (const char* name : {"x", "./x", "dir/../x", "symbolic", "hard", "/x"}) {
+    EXPECT_TRUE(SameFile(folder.File("x"), folder.File(name))) << name;
+  }
+  EXPECT_FALSE(SameFile(folder.File("x"), folder.File("y")));
+  EXPECT_FALSE(SameFile(folder.File("x"), folder.File("none")));
+}
+
+TEST(SameFile, OfNamesThatDoNotExistYet) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkdir(folder.File("dir").c_str(), 0755), 0);
+  ASSERT_EQ(symlink("dir", folder.File("link").c_str()), 0);
+  EXPECT_TRUE(SameFile(folder.File("new"), folder.File("./new")));
+  EXPECT_TRUE(SameFile(folder.File("new"), folder.File("dir/../new")));
+  EXPECT_TRUE(SameFile(folder.File("dir/new"), folder.File("link/new")));
+  EXPECT_TRUE(SameFile("new", "./new"));
+  EXPECT_FALSE(SameFile(folder.File("new"), folder.File("dir/new")));
+  EXPECT_FALSE(SameFile(folder.File("no/new"), folder.File("none/new")));
 }
 
 TEST(MappedFile, HasTheBytesAndMoves) {
