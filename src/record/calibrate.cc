@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 
 #include "base/system_clock.h"
 #include "inferprobe/ring.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr int kBatches = 15;
 constexpr int kPerBatch = 1000;
 constexpr uint64_t kCells = 1024;
+constexpr int kStepReadings = 200;  // in a batch
 
 template <typename Once>
 double MedianNs(const Once& once) {
@@ -27,26 +29,43 @@ double MedianNs(const Once& once) {
   return batches[kBatches / 2];
 }
 
-double TickNs() {
-  if (Clock().tsc) return Clock().ns_per_tick;
-  // A clock that stands still between readings is coarser than they are; else believe the system.
-  bool stood_still = false;
-  int64_t smallest = INT64_MAX;
-  int64_t last = base::MonotonicNs();
-  for (int i = 0; i < kPerBatch; ++i) {
-    const int64_t now = base::MonotonicNs();
-    stood_still |= now == last;
-    if (now != last) smallest = std::min(smallest, now - last);
+// One batch's step. The readings lie further apart than a step of 10 ns, at distances that vary: an
+// AMD CPU answers the second reading within one step with one more than the first, so that no two
+// are equal, and such a difference is no step.
+uint64_t SeenStepTicks() {
+  std::array<int64_t, kStepReadings> deltas{};
+  volatile int waited = 0;
+  uint64_t last = NowTicks();
+  for (int i = 0; i < kStepReadings; ++i) {
+    for (int k = 0; k < 60 + i % 16; ++k) waited = waited + 1;
+    const uint64_t now = NowTicks();
+    deltas[i] = static_cast<int64_t>(now - last);
     last = now;
   }
-  const int64_t said = std::max<int64_t>(base::MonotonicResolutionNs(), 1);
-  return static_cast<double>(stood_still && smallest != INT64_MAX ? std::max(said, smallest)
-                                                                  : said);
+  return StepTicks(deltas);
+}
+
+// As it is seen: what a clock is counted in need not be what it advances by.
+double TickNs() {
+  // The median: a move to another CPU breaks a batch, and chance may make one coarse.
+  std::array<uint64_t, kBatches> steps{};
+  for (uint64_t& step : steps) step = SeenStepTicks();
+  std::nth_element(steps.begin(), steps.begin() + kBatches / 2, steps.end());
+  const double seen = static_cast<double>(steps[kBatches / 2]) * Clock().ns_per_tick;
+  // A clock of milliseconds may stand still all the while, but the system tells of it.
+  return Clock().tsc ? seen : std::max(seen, static_cast<double>(base::MonotonicResolutionNs()));
 }
 
 }  // namespace
 
+uint64_t StepTicks(std::span<const int64_t> deltas) {
+  int64_t step = 0;
+  for (const int64_t delta : deltas) step = std::gcd(step, delta);
+  return std::max<uint64_t>(static_cast<uint64_t>(step), 1);
+}
+
 ProbeCosts MeasureProbeCosts() {
+  Clock();  // first: it decides what a tick is
   ProbeCosts costs;
   costs.tick_ns = TickNs();
   uint64_t sum = 0;

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "base/system_clock.h"
 #include "record/calibrate.h"
@@ -68,6 +71,46 @@ TEST(Clock, OffsetsLeadToTheOtherClocks) {
   const int64_t before = base::RealtimeNs();
   const int64_t realtime = base::MonotonicNs() + Clock().realtime_minus_monotonic_ns;
   EXPECT_LT(std::abs(realtime - before), 1'000'000'000);
+}
+
+TEST(StepTicks, IsWhatAllDifferencesShare) {
+  const auto step = [](std::vector<int64_t> deltas) { return StepTicks(deltas); };
+  EXPECT_EQ(step({26, 52, 78}), 26U);
+  EXPECT_EQ(step({52, 78}), 26U);  // that no reading took one step alone does not matter
+  EXPECT_EQ(step({1, 2, 3}), 1U);
+  EXPECT_EQ(step({26, 52, 78, 31}), 1U);
+  EXPECT_EQ(step({0, 26, 0, 52}), 26U);
+  EXPECT_EQ(step({26, -52}), 26U);
+}
+
+TEST(StepTicks, IsOneTickWhereNothingIsKnown) {
+  EXPECT_EQ(StepTicks({}), 1U);
+  EXPECT_EQ(StepTicks(std::array<int64_t, 2>{0, 0}), 1U);
+}
+
+TEST(ProbeCosts, TheTickIsWhatTheClockAdvancesBy) {
+  const double ns_per_tick = Clock().ns_per_tick;  // first: it decides what a tick is
+  std::vector<double> steps;
+  volatile int waited = 0;
+  for (int batch = 0; batch < 31; ++batch) {
+    std::vector<int64_t> deltas;
+    uint64_t last = NowTicks();
+    for (int i = 0; i < 300; ++i) {
+      // Not a system's clock: it reads the TSC itself, within one step of ours.
+      for (int k = 0; k < 100 + i % 32; ++k) waited = waited + 1;
+      const uint64_t now = NowTicks();
+      deltas.push_back(static_cast<int64_t>(now - last));
+      last = now;
+    }
+    steps.push_back(static_cast<double>(StepTicks(deltas)) * ns_per_tick);
+  }
+  std::sort(steps.begin(), steps.end());
+  if (Clock().tsc) {
+    EXPECT_NEAR(MeasureProbeCosts().tick_ns, steps[15], ns_per_tick / 2);
+    EXPECT_NEAR(CalibratedCosts().tick_ns, steps[15], ns_per_tick / 2);
+  } else {
+    EXPECT_GE(MeasureProbeCosts().tick_ns, 1);
+  }
 }
 
 TEST(ProbeCosts, ArePlausible) {

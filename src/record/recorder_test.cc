@@ -15,6 +15,7 @@
 #include "base/shared_memory.h"
 #include "inferprobe/scope.h"
 #include "record/block_reader.h"
+#include "record/calibrate.h"
 #include "record/shared_block.h"
 
 namespace inferprobe {
@@ -124,6 +125,7 @@ TEST(Recorder, SharedMemoryIsReadByTheOtherSide) {
   EXPECT_EQ(reader->facts().process_name, "a worker");
   EXPECT_EQ(reader->facts().pid, getpid());
   EXPECT_GT(reader->facts().event_ns, 0);
+  EXPECT_EQ(reader->facts().tick_ns, record::CalibratedCosts().tick_ns);
   const record::BlockReader::Cells cells = reader->Unread(0);
   ASSERT_EQ(cells.end - cells.begin, 1U);
   EXPECT_EQ(reader->Name(cells.At(cells.begin).name), "seen there");
