@@ -158,6 +158,36 @@ TEST_F(RingImport, ARunAndWhatLiesInIt) {
   EXPECT_EQ(SliceNamed("method").args, kNone);
 }
 
+TEST_F(RingImport, ARunsModeStandsBelowItsGroup) {
+  constexpr uint32_t kLargestGroup = record::kInfoMask >> 4;
+  const auto info = [](RunMode mode, uint32_t group) {
+    return static_cast<uint32_t>(mode) | group << 4;
+  };
+  Put(Made(CellType::kRun, "", 100, 200, 1, 0, info(RunMode::kPairOn, 0)));
+  Put(Made(CellType::kRun, "", 300, 400, 2, 0, info(RunMode::kLatency, 7)));
+  Put(Made(CellType::kRun, "", 500, 600, 3, 0, info(RunMode::kPairOn, kLargestGroup)));
+  importer_.Drain();
+  ASSERT_EQ(profile_.runs.size(), 3U);
+  EXPECT_EQ(profile_.runs[0].mode, RunMode::kPairOn);
+  EXPECT_EQ(profile_.runs[0].group, 0U);
+  EXPECT_EQ(profile_.runs[1].mode, RunMode::kLatency);
+  EXPECT_EQ(profile_.runs[1].group, 7U);
+  EXPECT_EQ(profile_.runs[2].mode, RunMode::kPairOn);
+  EXPECT_EQ(profile_.runs[2].group, kLargestGroup);
+  EXPECT_EQ(Lost(Loss::kDamagedRecord), 0U);
+}
+
+TEST_F(RingImport, ARunOfNoModeIsCountedWhateverItsGroup) {
+  constexpr uint32_t kFirstUnknown = static_cast<uint32_t>(RunMode::kPairOn) + 1;
+  for (const uint32_t group : {0U, 9U}) {
+    Put(Made(CellType::kRun, "", 100, 200, 1, 0, kFirstUnknown | group << 4));
+    Put(Made(CellType::kRun, "", 300, 400, 2, 0, 0xF | group << 4));
+  }
+  importer_.Drain();
+  EXPECT_EQ(profile_.runs.size(), 0U);
+  EXPECT_EQ(Lost(Loss::kDamagedRecord), 4U);
+}
+
 TEST_F(RingImport, ARunInAScope) {
   Put(Made(CellType::kRun, "run", 20, 30, 2, 1, 0));
   Put(Made(CellType::kScope, "program", 10, 40, 1, 0));
