@@ -23,7 +23,7 @@
 #include "inferprobe/clock.h"
 #include "inferprobe/ring.h"
 
-#define INFERPROBE_ALWAYS_INLINE_ __attribute__((always_inline))
+#define INFERPROBE_ALWAYS_INLINE __attribute__((always_inline))
 
 namespace inferprobe {
 
@@ -60,12 +60,12 @@ inline uint32_t NameOf(Site& site) {
 // Records from here to the end of the block, if a recorder runs now.
 class Scope {
  public:
-  INFERPROBE_ALWAYS_INLINE_ explicit Scope(Site& site) {
+  INFERPROBE_ALWAYS_INLINE explicit Scope(Site& site) {
     const uint32_t generation = internal::inferprobe_generation.load(std::memory_order_relaxed);
     if (generation != 0) [[unlikely]]
       Begin(site, generation);
   }
-  INFERPROBE_ALWAYS_INLINE_ ~Scope() {
+  INFERPROBE_ALWAYS_INLINE ~Scope() {
     if (ring_ != nullptr) [[unlikely]]
       End();
   }
@@ -75,7 +75,7 @@ class Scope {
  private:
   // Inline, so that the object lives in registers: called functions would need its address, and the
   // disabled path would write and read it in memory.
-  INFERPROBE_ALWAYS_INLINE_ void Begin(Site& site, uint32_t generation) {
+  INFERPROBE_ALWAYS_INLINE void Begin(Site& site, uint32_t generation) {
     internal::ThreadRing* ring = internal::RingOf(generation);
     if (ring == nullptr) return;
     name_ = internal::NameOf(site);
@@ -83,7 +83,7 @@ class Scope {
     ring_ = ring;
     start_ = NowTicks();  // last: what stands above is not the block's time
   }
-  INFERPROBE_ALWAYS_INLINE_ void End() {
+  INFERPROBE_ALWAYS_INLINE void End() {
     const uint64_t end = NowTicks();
     internal::CloseSlice(ring_, slice_);
     internal::Publish(ring_, {start_, end, name_, slice_.id, slice_.parent, record::kScopeInfo});
@@ -160,15 +160,15 @@ inline void RecordCounter(Site& site, double value) {
 
 }  // namespace inferprobe
 
-#define INFERPROBE_JOIN2_(a, b) a##b
-#define INFERPROBE_JOIN_(a, b) INFERPROBE_JOIN2_(a, b)
+#define INFERPROBE_JOIN2(a, b) a##b
+#define INFERPROBE_JOIN(a, b) INFERPROBE_JOIN2(a, b)
 
 // Times the rest of the block under a string literal. (The object is not const: g++ 12 would keep
 // it in memory then, and the disabled path would be 7 instructions.)
-#define INFERPROBE_SCOPE(literal)                                                               \
-  static constinit ::inferprobe::Site INFERPROBE_JOIN_(inferprobe_site_, __LINE__){"" literal}; \
-  ::inferprobe::Scope INFERPROBE_JOIN_(inferprobe_scope_,                                       \
-                                       __LINE__)(INFERPROBE_JOIN_(inferprobe_site_, __LINE__))
+#define INFERPROBE_SCOPE(literal)                                                              \
+  static constinit ::inferprobe::Site INFERPROBE_JOIN(inferprobe_site_, __LINE__){"" literal}; \
+  ::inferprobe::Scope INFERPROBE_JOIN(inferprobe_scope_,                                       \
+                                      __LINE__)(INFERPROBE_JOIN(inferprobe_site_, __LINE__))
 
 // Records a value under a string literal. Off, `value` is not evaluated.
 #define INFERPROBE_COUNTER(literal, value)                                               \
