@@ -63,6 +63,7 @@ void CloseOnExecFrom3(rlim_t max_fds) {
   sigaction(SIGPIPE, &action, nullptr);  // Python ignores it, and exec() would pass that on
   action.sa_handler = plan.ignore_interrupt ? SIG_IGN : SIG_DFL;
   sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -147,6 +148,7 @@ ProcessExit DecodeStatus(int status) {
 }  // namespace
 
 std::string ProcessExit::Text() const {
+  if (killed_for_hanging) return "did not end in time and was killed";
   if (signal == 0) return fmt::format("exited with {}", exit_code);
   const char* name = sigdescr_np(signal);
   return name != nullptr ? fmt::format("killed by signal {} ({})", signal, name)
@@ -177,6 +179,10 @@ Result<Process> Process::Spawn(const SpawnOptions& options) {
   INFERPROBE_RETURN_IF_ERROR(OpenPipe(&error_reader, &error_writer));
   fcntl(process.output_fd_.get(), F_SETFL, O_NONBLOCK);
   const OwnedFd null_fd(AboveStandard(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  if (!null_fd.valid()) {
+    return MakeError(ErrorCode::kIo, fmt::format("cannot start {}: cannot open /dev/null: {}",
+                                                 options.program, SystemErrorText(errno)));
+  }
   rlimit limit = {};
   getrlimit(RLIMIT_NOFILE, &limit);
 
@@ -279,6 +285,17 @@ Result<ProcessExit> Process::Wait() {
   auto polled = Poll(-1);
   if (!polled) return tl::unexpected(polled.error());
   return **polled;
+}
+
+Result<ProcessExit> Process::WaitOrKill(int timeout_ms) {
+  auto ended = Poll(std::max(timeout_ms, 0));
+  if (!ended) return tl::unexpected(ended.error());
+  if (*ended) return **ended;
+  Kill(SIGKILL);
+  auto killed = Wait();
+  // It may have ended by itself in between.
+  if (killed && killed->signal == SIGKILL) exit_->killed_for_hanging = true;
+  return Wait();
 }
 
 Result<std::optional<ProcessExit>> Process::Poll(int timeout_ms) {

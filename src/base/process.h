@@ -38,13 +38,15 @@ struct SpawnOptions {
   std::vector<PassedFd> fds;
   std::vector<std::pair<std::string, std::string>> extra_env;  // replaces variables of that name
   std::string working_directory;                               // "": this process's
-  // Ctrl-C in a terminal reaches the whole foreground group: the child leaves it to its parent.
+  // Ctrl-C in a terminal, and SIGTERM from `timeout` or a service manager, reach the whole group:
+  // the child leaves both to its parent, who can end it in order, or with SIGKILL.
   bool ignore_interrupt = true;
 };
 
 struct ProcessExit {
   int exit_code = 0;  // when signal is 0
   int signal = 0;
+  bool killed_for_hanging = false;  // by WaitOrKill
   [[nodiscard]] bool ok() const { return exit_code == 0 && signal == 0; }
   // "exited with 1", "killed by signal 11 (Segmentation fault)"
   [[nodiscard]] std::string Text() const;
@@ -64,6 +66,8 @@ class Process {
   Result<ProcessExit> Wait();
   // The same for at most `timeout_ms`; nullopt: it still runs. 0 only looks.
   Result<std::optional<ProcessExit>> Poll(int timeout_ms = 0);
+  // Waits at most that long, then kills it (SIGKILL).
+  Result<ProcessExit> WaitOrKill(int timeout_ms);
   // Nothing happens when it has ended already.
   void Kill(int signal);
 

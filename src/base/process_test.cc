@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -116,9 +117,9 @@ TEST(Process, PollTellsRunningFromEnded) {
   ASSERT_TRUE(running);
   EXPECT_FALSE(running->has_value());
   EXPECT_FALSE(sleeper.Poll(20)->has_value());
-  sleeper.Kill(SIGTERM);
-  EXPECT_EQ(sleeper.Wait()->signal, SIGTERM);
-  sleeper.Kill(SIGTERM);  // of no effect
+  sleeper.Kill(SIGKILL);
+  EXPECT_EQ(sleeper.Wait()->signal, SIGKILL);
+  sleeper.Kill(SIGKILL);  // of no effect
 }
 
 TEST(Process, WhatAnEndedChildSaidIsThereAtTheFirstLook) {
@@ -204,15 +205,48 @@ TEST(Process, RefusesToReplaceTheStandardThree) {
   EXPECT_EQ(process.error().code, ErrorCode::kInvalidArgument);
 }
 
-TEST(Process, LeavesCtrlCToItsParentUnlessTold) {
-  Process process = Spawned(Shell("kill -INT $$; echo lived"));
+TEST(Process, LeavesSignalsToTheGroupToItsParentUnlessTold) {
+  Process process = Spawned(Shell("kill -INT $$; kill -TERM $$; echo lived"));
   EXPECT_TRUE(process.Wait()->ok());
   EXPECT_EQ(process.Output(), "lived\n");
 
-  SpawnOptions options = Shell("kill -INT $$; echo lived");
-  options.ignore_interrupt = false;
-  Process mortal = Spawned(options);
-  EXPECT_EQ(mortal.Wait()->signal, SIGINT);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SpawnOptions options = Shell("kill -" + std::to_string(signal) + " $$; echo lived");
+    options.ignore_interrupt = false;
+    Process mortal = Spawned(options);
+    EXPECT_EQ(mortal.Wait()->signal, signal);
+  }
+}
+
+TEST(Process, WithoutDevNullTheErrorNamesIt) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    closefrom(3);
+    const rlimit limit{7, 7};  // the two pipes, and no more
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const auto process = Process::Spawn(Shell("exit 0"));
+    _exit(!process && process.error().message.find("/dev/null") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Process, WaitOrKillEndsWhatHangs) {
+  Process good = Spawned(Shell("exit 3"));
+  EXPECT_EQ(good.WaitOrKill(60'000)->Text(), "exited with 3");
+
+  Process hanging = Spawned(Shell("echo stuck; exec sleep 100"));
+  const auto exit = hanging.WaitOrKill(200);
+  ASSERT_TRUE(exit);
+  EXPECT_TRUE(exit->killed_for_hanging);
+  EXPECT_EQ(exit->Text(), "did not end in time and was killed");
+  EXPECT_TRUE(hanging.Wait()->killed_for_hanging);  // and again
+  EXPECT_FALSE(Lives(hanging.pid()));
+  EXPECT_EQ(hanging.Output(), "stuck\n");
+
+  Process killed = Spawned(Shell("kill -KILL $$"));
+  EXPECT_FALSE(killed.WaitOrKill(60'000)->killed_for_hanging);
 }
 
 std::pair<MessageChannel, MessageChannel> Channels() {
