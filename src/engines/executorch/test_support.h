@@ -35,7 +35,7 @@ inline std::vector<Tensor> Arrays(const std::string& program, const std::string&
     const std::string file = (path.parent_path() / "data" / path.filename()).string() + "." + kind +
                              std::to_string(tensors.size()) + ".npy";
     if (!base::FileExists(file)) return tensors;
-    auto tensor = formats::ReadNpy(file);
+    auto tensor = npy::ReadNpy(file);
     EXPECT_TRUE(tensor) << file;
     tensors.push_back(std::move(*tensor));
   }

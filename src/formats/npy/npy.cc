@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "formats/npy/npy_header.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::npy {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
@@ -198,4 +198,4 @@ Result<void> WriteNpy(const std::string& path, const Tensor& tensor, base::Overw
   return base::WriteFileAtomically(path, *bytes, overwrite);
 }
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::npy

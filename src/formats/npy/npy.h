@@ -1,7 +1,7 @@
 // numpy's .npy files: one array each, read into the contiguous tensors that engines take, and
 // written for tests and for people who want a model's outputs.
 //
-//   auto tensor = formats::ReadNpy("image.npy");
+//   auto tensor = npy::ReadNpy("image.npy");
 //   if (!tensor) { /* tensor.error().message names the file and the byte */ }
 //
 // The rule that people break: numpy has no bfloat16. Such arrays are stored as uint16 or as two raw
@@ -16,7 +16,7 @@
 #include "inferprobe/result.h"
 #include "inferprobe/tensor.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::npy {
 
 // Versions 1 to 3; bool, integers, floats and complex numbers of either byte order, C or Fortran
 // order (the tensor is in C order and this machine's byte order).
@@ -30,4 +30,4 @@ Result<Tensor> ParseNpy(std::string_view bytes, std::string_view name);
 Result<std::string> NpyBytes(const Tensor& tensor);
 Result<void> WriteNpy(const std::string& path, const Tensor& tensor, base::Overwrite overwrite);
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::npy

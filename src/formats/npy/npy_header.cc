@@ -5,7 +5,7 @@
 #include <bit>
 #include <optional>
 
-namespace inferprobe::formats {
+namespace inferprobe::npy {
 namespace {
 
 struct TypeRow {
@@ -185,4 +185,4 @@ Result<NpyHeader> ParseNpyHeader(std::string_view text, size_t offset, std::stri
   return HeaderReader(text, offset, name).Read();
 }
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::npy

@@ -9,7 +9,7 @@
 #include "inferprobe/result.h"
 #include "inferprobe/tensor.h"
 
-namespace inferprobe::formats {
+namespace inferprobe::npy {
 
 struct NpyHeader {
   ScalarType type = ScalarType::kFloat32;
@@ -22,4 +22,4 @@ struct NpyHeader {
 // `text` starts at byte `offset` of the file `name`.
 Result<NpyHeader> ParseNpyHeader(std::string_view text, size_t offset, std::string_view name);
 
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::npy

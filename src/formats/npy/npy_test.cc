@@ -7,7 +7,7 @@
 #include <fstream>
 #include <random>
 
-namespace inferprobe::formats {
+namespace inferprobe::npy {
 namespace {
 
 // A version-1 file with this header text and these bytes, as numpy lays it out (not padded).
@@ -196,4 +196,4 @@ TEST(Npy, FilesRoundTripAndMissingOnesAreNamed) {
 }
 
 }  // namespace
-}  // namespace inferprobe::formats
+}  // namespace inferprobe::npy

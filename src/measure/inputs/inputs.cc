@@ -104,7 +104,7 @@ Result<void> CheckOne(const TensorSpec& spec, size_t index, const Tensor& tensor
 }
 
 Result<Tensor> ReadInput(const TensorSpec& spec, size_t index, const std::string& file) {
-  auto tensor = formats::ReadNpy(file);
+  auto tensor = npy::ReadNpy(file);
   if (!tensor) return tl::unexpected(tensor.error());
   // numpy has a narrower choice of types; the bits are what the program wants.
   if (tensor->type == StoredAs(spec.type)) tensor->type = spec.type;

@@ -48,7 +48,7 @@ class Inputs : public testing::Test {
 
   std::string Save(const std::string& name, const Tensor& tensor) {
     const std::string path = folder_ + "/" + name;
-    EXPECT_TRUE(formats::WriteNpy(path, tensor, base::Overwrite::kForce));
+    EXPECT_TRUE(npy::WriteNpy(path, tensor, base::Overwrite::kForce));
     return path;
   }
 
