@@ -36,6 +36,16 @@ bool WithinFileSizeLimit(size_t bytes) {
          bytes <= limit.rlim_cur;
 }
 
+Result<void> CheckSize(size_t bytes) {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES);
+  const uint64_t physical = static_cast<uint64_t>(pages) * sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || bytes <= physical) return {};
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("recorder: a block of {} bytes, this machine has {} bytes of memory",
+                               bytes, physical),
+                   "record fewer events per thread, fewer threads or shorter names");
+}
+
 }  // namespace
 
 MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept { *this = std::move(other); }
@@ -54,6 +64,7 @@ MemoryBlock::~MemoryBlock() {
 }
 
 Result<MemoryBlock> MemoryBlock::Private(size_t bytes) {
+  INFERPROBE_RETURN_IF_ERROR(CheckSize(bytes));
   Result<std::byte*> data = Map(-1, bytes, "recorder");
   if (!data) return tl::unexpected(data.error());
   MemoryBlock block;
@@ -64,6 +75,7 @@ Result<MemoryBlock> MemoryBlock::Private(size_t bytes) {
 }
 
 Result<MemoryBlock> MemoryBlock::CreateFile(const std::string& path, size_t bytes) {
+  INFERPROBE_RETURN_IF_ERROR(CheckSize(bytes));
   if (!WithinFileSizeLimit(bytes)) {
     return MakeError(ErrorCode::kIo,
                      path + ": a file of " + std::to_string(bytes) +
@@ -94,6 +106,7 @@ Result<MemoryBlock> MemoryBlock::CreateFile(const std::string& path, size_t byte
 }
 
 Result<MemoryBlock> MemoryBlock::Shared(int fd, size_t bytes) {
+  INFERPROBE_RETURN_IF_ERROR(CheckSize(bytes));
   struct stat info{};
   if (fstat(fd, &info) != 0 || static_cast<size_t>(info.st_size) < bytes) {
     return MakeError(
@@ -117,11 +130,21 @@ bool MemoryBlock::Reserve(size_t offset, size_t bytes) const {
       posix_fallocate(fd_, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0) {
     return false;
   }
-  if (madvise(data_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) return true;
-  if (errno != EINVAL) return false;
-  for (size_t at = begin; at < end; at += page) {  // a kernel before 5.14
-    auto* byte = reinterpret_cast<volatile std::byte*>(data_ + at);
-    *byte = *byte;
+  const bool reserved = private_ || fd_ >= 0;
+  return Populate(begin, reserved ? std::min(end, begin + kPopulatedBytes) : end);
+}
+
+bool MemoryBlock::Populate(size_t begin, size_t end) const {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  // In steps: what the system does not have is told before all that it has is taken.
+  for (size_t at = begin; at < end; at += kPopulatedBytes) {
+    const size_t step = std::min(end - at, kPopulatedBytes);
+    if (madvise(data_ + at, step, MADV_POPULATE_WRITE) == 0) continue;
+    if (errno != EINVAL) return false;
+    for (size_t byte_at = at; byte_at < at + step; byte_at += page) {  // a kernel before 5.14
+      auto* byte = reinterpret_cast<volatile std::byte*>(data_ + byte_at);
+      *byte = *byte;
+    }
   }
   return true;
 }

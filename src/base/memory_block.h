@@ -14,6 +14,7 @@ namespace inferprobe::base {
 
 class MemoryBlock {
  public:
+  // Each refuses more than the machine's memory.
   static Result<MemoryBlock> Private(size_t bytes);
   // Refuses an existing file.
   static Result<MemoryBlock> CreateFile(const std::string& path, size_t bytes);
@@ -28,8 +29,11 @@ class MemoryBlock {
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] size_t size() const { return size_; }
 
-  // Makes the pages of this part present and writable, so that no later touch faults.
+  // Asks the system for the pages of this part, so that no later touch of them can fail. Only the
+  // first kPopulatedBytes of it are made present, so that this does not take seconds; of shared
+  // memory all, since nothing else reserves it.
   [[nodiscard]] bool Reserve(size_t offset, size_t bytes) const;
+  static constexpr size_t kPopulatedBytes = size_t{64} << 20;
   // Gives the pages back to the system; the addresses stay valid. Private memory only, others keep
   // what they hold.
   void Discard() const;
@@ -39,6 +43,8 @@ class MemoryBlock {
   size_t size_ = 0;
   int fd_ = -1;  // of a file, for reserving its blocks
   bool private_ = false;
+
+  [[nodiscard]] bool Populate(size_t begin, size_t end) const;
 };
 
 }  // namespace inferprobe::base
