@@ -615,8 +615,17 @@ FIELDS: tuple[Field, ...] = (
         None,
         None,
         None,
-        False,
+        True,
         "False: the latency still changed in the second half.",
+    ),
+    Field(
+        "warmup.steady_after",
+        "steady_after",
+        "count",
+        None,
+        None,
+        True,
+        "Runs behind the requested warm-up before the last change point, at most; excluded where rule is \"change point\", among the samples where it is \"count\".",
     ),
     Field(
         "warmup.samples",
@@ -1714,7 +1723,7 @@ FIELDS: tuple[Field, ...] = (
         "derived",
         None,
         True,
-        "Sum of the layers over the host call; suspicious outside 0.9 to 1.05.",
+        "Sum of the layers over the host call; suspicious outside 0.9 to 1.05. below_resolution: rounding explains what is amiss.",
     ),
     Field(
         "delegates[].resolution_ns",

@@ -88,7 +88,7 @@ class Finder {
       found.runs = std::move(slow);
       found_.push_back(std::move(found));
     }
-    if (!latency_.warmup.steady) {
+    if (latency_.warmup.steady && !*latency_.warmup.steady) {
       Disturbance found;
       found.kind = "not_steady";
       found.text =

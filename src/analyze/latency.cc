@@ -1,5 +1,7 @@
 #include "analyze/latency.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "analyze/statistics.h"
@@ -17,6 +19,39 @@ constexpr double kNsPerMs = 1e6;
 constexpr double kPercentiles[] = {0.5, 0.9, 0.95, 0.99, 0.999};
 
 double Milliseconds(const Run& run) { return static_cast<double>(run.dur_ns) / kNsPerMs; }
+
+// Whether all processes were steady. One that drifts decides; one that was too short to be tested
+// leaves it open.
+class Steadiness {
+ public:
+  void Add(const SteadyState& state, size_t samples) {
+    if (samples == 0) return;
+    any_ = true;
+    if (!state.decided) shortest_ = std::min(shortest_, samples);
+    drifts_ = drifts_ || !state.steady;
+    start_ = std::max(start_, state.start);
+  }
+
+  void Write(profile::WarmUp& warmup) const {
+    if (!any_ || (shortest_ < kSteadyStateSamples && !drifts_)) {
+      const profile::Missing none =
+          any_ ? profile::Missing{Status::kTooFewSamples,
+                                  fmt::format("needs {}, has {}", kSteadyStateSamples, shortest_)}
+               : profile::Missing{Status::kNotMeasured, "no run was measured"};
+      warmup.steady = none;
+      warmup.steady_after = none;
+      return;
+    }
+    warmup.steady = !drifts_;
+    warmup.steady_after = static_cast<int64_t>(start_);
+  }
+
+ private:
+  bool any_ = false;
+  bool drifts_ = false;
+  size_t shortest_ = kSteadyStateSamples;
+  size_t start_ = 0;
+};
 
 }  // namespace
 
@@ -82,12 +117,13 @@ LatencyAnalysis AnalyzeLatency(const profile::Profile& profile, const LatencyOpt
   }
   warmup.requested = options.warmup_requested;
   warmup.rule = "count";
+  Steadiness steadiness;
   for (size_t process = 0; process < samples.size(); ++process) {
     std::vector<double>& own = samples[process];
+    const SteadyState state = FindSteadyState(own);
+    steadiness.Add(state, own.size());
     if (options.find_steady_state) {
-      const SteadyState state = FindSteadyState(own);
       if (state.decided) warmup.rule = "change point";
-      warmup.steady = warmup.steady && state.steady;
       const auto cut = static_cast<std::ptrdiff_t>(state.start);
       std::vector<double>& discarded = warmup.samples_ms[process];
       discarded.insert(discarded.end(), own.begin(), own.begin() + cut);
@@ -96,6 +132,7 @@ LatencyAnalysis AnalyzeLatency(const profile::Profile& profile, const LatencyOpt
     }
     warmup.excluded = std::max<uint64_t>(warmup.excluded, warmup.samples_ms[process].size());
   }
+  steadiness.Write(warmup);
   result.latency = SummarizeLatency(std::move(samples));
   std::sort(first_runs.begin(), first_runs.end());
   result.first_run_ms = first_runs.empty()

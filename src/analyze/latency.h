@@ -14,7 +14,8 @@ namespace inferprobe::analyze {
 
 struct LatencyOptions {
   uint64_t warmup_requested = 0;
-  bool find_steady_state = true;  // false: what follows the requested warm-up counts
+  // false: a change point is reported, and excludes nothing.
+  bool find_steady_state = true;
 };
 
 struct LatencyAnalysis {

@@ -48,7 +48,8 @@ TEST(Latency, AChangePointMovesRunsToWarmUp) {
   const LatencyAnalysis result = AnalyzeLatency(profile, {.warmup_requested = 3});
   EXPECT_EQ(result.warmup.excluded, 23U);
   EXPECT_EQ(result.warmup.rule, "change point");
-  EXPECT_TRUE(result.warmup.steady);
+  EXPECT_TRUE(*result.warmup.steady);
+  EXPECT_EQ(*result.warmup.steady_after, 20);
   EXPECT_EQ(result.warmup.samples_ms[0].size(), 23U);
   EXPECT_EQ(result.latency.count, 80U);
   EXPECT_EQ(result.runs[0].front(), 23U);
@@ -56,6 +57,32 @@ TEST(Latency, AChangePointMovesRunsToWarmUp) {
   const LatencyAnalysis kept =
       AnalyzeLatency(profile, {.warmup_requested = 3, .find_steady_state = false});
   EXPECT_EQ(kept.latency.count, 100U);
+  EXPECT_EQ(kept.warmup.excluded, 3U);
+  EXPECT_EQ(kept.warmup.rule, "count");
+  EXPECT_TRUE(*kept.warmup.steady);
+  EXPECT_EQ(*kept.warmup.steady_after, 20);
+}
+
+TEST(Latency, ADriftIsReportedWhereNothingIsCut) {
+  Profile profile;
+  for (int i = 0; i < 100; ++i) Add(profile, RunMode::kLatency, 1'000'000 + i * 10'000);
+  const LatencyAnalysis kept = AnalyzeLatency(profile, {.find_steady_state = false});
+  EXPECT_FALSE(*kept.warmup.steady);
+  EXPECT_EQ(kept.latency.count, 100U);
+}
+
+TEST(Latency, WhatWasNotTestedIsNotSteady) {
+  Profile profile;
+  for (int i = 0; i < 15; ++i) Add(profile, RunMode::kLatency, 1'000'000);
+  const auto steady = [&] { return AnalyzeLatency(profile, {}).warmup.steady; };
+  ASSERT_FALSE(steady().has_value());
+  EXPECT_EQ(steady().missing().status, Status::kTooFewSamples);
+  EXPECT_EQ(steady().missing().hint, "needs 20, has 15");
+  for (int i = 0; i < 30; ++i) Add(profile, RunMode::kLatency, 1'000'000, 2);
+  EXPECT_FALSE(steady().has_value());  // the other process is still too short
+  for (int i = 0; i < 5; ++i) Add(profile, RunMode::kLatency, 1'000'000);
+  EXPECT_TRUE(steady().has_value());
+  EXPECT_EQ(AnalyzeLatency(Profile{}, {}).warmup.steady.missing().status, Status::kNotMeasured);
 }
 
 TEST(Latency, ProcessesStayApartAndGiveTheIntervalOfTheMean) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <unordered_map>
 #include <unordered_set>
@@ -32,8 +33,7 @@ constexpr int64_t kOrderBetween = std::numeric_limits<int64_t>::max() - 1;
 constexpr int64_t kOrderUnattributed = std::numeric_limits<int64_t>::max();
 
 constexpr double kTicksToResolve = 10;
-constexpr double kCoverageLow = 0.90;
-constexpr double kCoverageHigh = 1.05;
+constexpr int64_t kLargestUnitNs = 1'000'000;
 
 RowType TypeOf(Category category) {
   switch (category) {
@@ -333,6 +333,8 @@ class TableWriter {
     op.share = whole_ns > 0 ? static_cast<double>(row.total_ns) / static_cast<double>(whole_ns) : 0;
     if (op.kind == Kind::kHostWall) {
       op.probe_cost_ns = static_cast<double>(row.events) / runs * options_.probe_cost_ns;
+    } else {
+      op.probe_cost_ns = {Status::kNotMeasured, "its cost is inside the call's row"};
     }
     op.mean_ns = static_cast<double>(row.total_ns) / runs;
     op.p50_ns = builder_.runs() >= 2
@@ -408,7 +410,7 @@ class TableWriter {
   // Largest of 1 ms, 1 us, 1 ns of which all reported times are multiples.
   Metric<int64_t> ResolutionOf(const std::vector<uint32_t>& order, size_t begin, size_t end) const {
     bool all_zero = true;
-    int64_t unit = 1'000'000;
+    int64_t unit = kLargestUnitNs;
     for (size_t i = begin; i < end; ++i) {
       for (const int64_t ns : builder_.rows().at(order[i]).per_run_ns) {
         all_zero = all_zero && ns == 0;
@@ -446,23 +448,48 @@ class TableWriter {
     }
     result.resolution_ns = ResolutionOf(order, begin, end);
     int64_t reported_ns = 0;
+    uint64_t reports = 0;
     for (size_t i = begin; i < end; ++i) {
-      if (table.ops[i].parent == call.id) reported_ns += table.ops[i].total_ns;
+      if (table.ops[i].parent == call.id) {
+        reported_ns += table.ops[i].total_ns;
+        reports += table.ops[i].calls;
+      }
       if (result.resolution_ns) {
         RefuseBelow(table.ops[i], static_cast<double>(*result.resolution_ns));
       }
       result.layers.push_back(table.ops[i]);
     }
-    if (call.total_ns > 0) {
-      const double coverage = static_cast<double>(reported_ns) / static_cast<double>(call.total_ns);
-      result.layer_coverage = coverage;
-      if (coverage < kCoverageLow || coverage > kCoverageHigh) {
-        table.losses.Add(Loss::kEngineOpsCoverage);
-      }
-    } else {
-      result.layer_coverage = {Status::kBelowResolution, "the call itself took no time"};
+    result.layer_coverage = CoverageOf(call, reported_ns, reports, result.resolution_ns);
+    if (result.layer_coverage && CoverageIsOdd(*result.layer_coverage)) {
+      table.losses.Add(Loss::kEngineOpsCoverage);
     }
     table.delegates.push_back(std::move(result));
+  }
+
+  static bool CoverageIsOdd(double coverage) {
+    return coverage < profile::DelegateResult::kCoverageLow ||
+           coverage > profile::DelegateResult::kCoverageHigh;
+  }
+
+  // Each report may be off by a whole unit; what that explains says nothing about the delegate. All
+  // zero, they may be of any unit.
+  static Metric<double> CoverageOf(const OpRow& call, int64_t reported_ns, uint64_t reports,
+                                   const Metric<int64_t>& unit_ns) {
+    if (call.total_ns <= 0) return {Status::kBelowResolution, "the call itself took no time"};
+    const double coverage = static_cast<double>(reported_ns) / static_cast<double>(call.total_ns);
+    const double amiss_ns = std::fabs(static_cast<double>(call.total_ns - reported_ns));
+    const auto unit = static_cast<double>(unit_ns ? *unit_ns : kLargestUnitNs);
+    if (!CoverageIsOdd(coverage) || amiss_ns >= static_cast<double>(reports) * unit) {
+      return coverage;
+    }
+    return {Status::kBelowResolution,
+            fmt::format("of a call of {:.3g} us the engine reports {} times, {}",
+                        static_cast<double>(call.total_ns) / static_cast<double>(call.calls) / 1e3,
+                        reports / call.calls,
+                        unit_ns ? fmt::format("in whole {}", *unit_ns == 1      ? "ns"
+                                                             : *unit_ns == 1000 ? "us"
+                                                                                : "ms")
+                                : "all of them zero")};
   }
 
   const Profile& profile_;

@@ -141,7 +141,8 @@ TEST(Operators, EngineReportedRowsAreApartWithTheirCoverage) {
   EXPECT_DOUBLE_EQ(*delegate.layer_coverage, 40);
   EXPECT_EQ(*delegate.resolution_ns, 1000);
   EXPECT_DOUBLE_EQ(delegate.layers[1].share, 20);
-  EXPECT_EQ(delegate.layers[1].probe_cost_ns, 0);
+  EXPECT_EQ(delegate.layers[1].probe_cost_ns.missing().status, Status::kNotMeasured);
+  EXPECT_EQ(delegate.layers[1].probe_cost_ns.missing().hint, "its cost is inside the call's row");
   EXPECT_EQ(table.losses.Get(Loss::kEngineOpsCoverage), 1U);
 }
 
@@ -157,6 +158,39 @@ TEST(Operators, CoverageNearOneIsNoFinding) {
     EXPECT_EQ(Build(made).losses.Get(Loss::kEngineOpsCoverage), static_cast<uint64_t>(loss))
         << reported;
   }
+}
+
+// Two operators in whole microseconds inside one call of `call_ns`.
+profile::DelegateResult TwoReports(int64_t call_ns, int64_t first, int64_t second,
+                                   uint64_t* losses) {
+  SyntheticProfile made;
+  made.BeginRun();
+  made.Enter(Category::kDelegateCall, "call", 0);
+  made.Wait(call_ns);
+  made.Reported("a", first);
+  made.Reported("b", second);
+  made.Leave();
+  made.EndRun();
+  OperatorTable table = Build(made);
+  *losses = table.losses.Get(Loss::kEngineOpsCoverage);
+  return table.delegates.at(0);
+}
+
+TEST(Operators, ACoverageThatRoundingExplainsIsNoFinding) {
+  uint64_t losses = 0;
+  const profile::DelegateResult zero = TwoReports(5000, 0, 0, &losses);
+  EXPECT_EQ(zero.layer_coverage.missing().status, Status::kBelowResolution);
+  EXPECT_EQ(zero.layer_coverage.missing().hint,
+            "of a call of 5 us the engine reports 2 times, all of them zero");
+  EXPECT_EQ(losses, 0U);
+  const profile::DelegateResult rounded = TwoReports(4900, 2000, 1000, &losses);
+  EXPECT_EQ(rounded.layer_coverage.missing().hint,
+            "of a call of 4.9 us the engine reports 2 times, in whole us");
+  EXPECT_EQ(losses, 0U);
+  EXPECT_DOUBLE_EQ(*TwoReports(5000, 2000, 1000, &losses).layer_coverage, 0.6);
+  EXPECT_EQ(losses, 1U);
+  EXPECT_DOUBLE_EQ(*TwoReports(5'000'000, 0, 0, &losses).layer_coverage, 0);
+  EXPECT_EQ(losses, 1U);
 }
 
 TEST(Operators, ASilentDelegateSaysSo) {
@@ -249,11 +283,11 @@ TEST(Operators, ProbeCostCountsTheEventsInside) {
   AddRun(made, 100);
   const OperatorTable table = Build(made, {.probe_cost_ns = 10});
   // run, set inputs, method, delegate call and three of its own, two operators with a kernel each.
-  EXPECT_DOUBLE_EQ(table.ops[0].probe_cost_ns, 110);
-  EXPECT_DOUBLE_EQ(Get(table, "XnnpackBackend #0").probe_cost_ns, 40);
-  EXPECT_DOUBLE_EQ(Get(table, "aten::add.out").probe_cost_ns, 20);
-  EXPECT_DOUBLE_EQ(Get(table, "between instructions").probe_cost_ns, 40);
-  EXPECT_DOUBLE_EQ(Get(table, "unattributed").probe_cost_ns, 30);
+  EXPECT_DOUBLE_EQ(*table.ops[0].probe_cost_ns, 110);
+  EXPECT_DOUBLE_EQ(*Get(table, "XnnpackBackend #0").probe_cost_ns, 40);
+  EXPECT_DOUBLE_EQ(*Get(table, "aten::add.out").probe_cost_ns, 20);
+  EXPECT_DOUBLE_EQ(*Get(table, "between instructions").probe_cost_ns, 40);
+  EXPECT_DOUBLE_EQ(*Get(table, "unattributed").probe_cost_ns, 30);
 }
 
 TEST(Operators, AMeanUnderTenTicksIsBelowResolution) {

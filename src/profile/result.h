@@ -41,7 +41,10 @@ struct WarmUp {
   uint64_t requested = 0;       // --warmup
   uint64_t excluded = 0;        // in all, per process at most
   std::string rule;             // "count" or "change point"
-  bool steady = true;           // false: still drifting at the end
+  Metric<bool> steady;          // false: still drifting at the end
+  // Runs behind the requested warm-up before the last change point; 0: steady from the start. They
+  // are excluded where `rule` is "change point", and among the samples where it is "count".
+  Metric<int64_t> steady_after;
   std::vector<std::vector<double>> samples_ms;  // per process
 };
 
@@ -87,19 +90,24 @@ struct OpRow {
   Metric<double> mean_ns;     // per run; below_resolution when a call takes under ten ticks
   Metric<double> p50_ns;      // of per-run totals
   double share = 0;           // of the run; for engine-reported rows: of the call
-  double probe_cost_ns = 0;   // per run; derived: events x calibrated cost
+  Metric<double> probe_cost_ns;  // per run; derived: events x calibrated cost
   Metric<uint32_t> delegate;  // index into ModelFacts::delegates
   Metric<std::string> module_path;
 };
 
 struct DelegateResult {
+  // A coverage outside of these is a warning.
+  static constexpr double kCoverageLow = 0.90;
+  static constexpr double kCoverageHigh = 1.05;
+
   uint32_t id = 0;                 // index into ModelFacts::delegates where that is known
   uint32_t op = 0;                 // id of the delegate call's row
   std::string backend;
   std::string engine_id;
   double calls_per_run = 0;
   double host_ns = 0;              // mean per run
-  Metric<double> layer_coverage;   // sum of its own operators / host call
+  // Sum of its own operators / host call; below_resolution: rounding explains what is amiss.
+  Metric<double> layer_coverage;
   Metric<int64_t> resolution_ns;   // largest unit of which all its reported times are multiples
   std::vector<OpRow> layers;       // engine-reported, in the engine's order
 };

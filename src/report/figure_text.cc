@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/text.h"
 
@@ -62,30 +63,35 @@ std::string ChangeText(double ratio) {
   return fmt::format("{:+.1f} %", percent == 0 ? 0.0 : percent);  // not "-0.0"
 }
 
-std::string Histogram(const std::vector<std::vector<double>>& samples, size_t bins) {
-  static constexpr const char* kBars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  double low = INFINITY;
-  double high = -INFINITY;
+Bars Histogram(const std::vector<std::vector<double>>& samples, size_t bins) {
+  static constexpr const char* kHeights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr size_t kLeastForP99 = 20;
+  std::vector<double> all;
   for (const std::vector<double>& list : samples) {
-    for (const double sample : list) {
-      if (!std::isfinite(sample)) continue;
-      low = std::min(low, sample);
-      high = std::max(high, sample);
-    }
+    std::copy_if(list.begin(), list.end(), std::back_inserter(all),
+                 [](double sample) { return std::isfinite(sample); });
   }
-  if (!(low < high) || bins == 0) return {};
+  std::sort(all.begin(), all.end());
+  Bars bars;
+  if (all.empty() || bins == 0 || all.front() == all.back()) return bars;
+  bars.low = all.front();
+  bars.high = bars.max = all.back();
+  const double p99 = all[(all.size() - 1) * 99 / 100];
+  if (all.size() >= kLeastForP99 && p99 > bars.low && bars.max - bars.low > 2 * (p99 - bars.low)) {
+    bars.high = p99;
+  }
   std::vector<size_t> counts(bins, 0);
-  for (const std::vector<double>& list : samples) {
-    for (const double sample : list) {
-      if (!std::isfinite(sample)) continue;
-      const double place = (sample - low) / (high - low) * static_cast<double>(bins);
-      ++counts[std::min(static_cast<size_t>(place), bins - 1)];
+  for (const double sample : all) {
+    if (sample > bars.high) {
+      ++bars.beyond;
+      continue;
     }
+    const double place = (sample - bars.low) / (bars.high - bars.low) * static_cast<double>(bins);
+    ++counts[std::min(static_cast<size_t>(place), bins - 1)];
   }
   const size_t most = *std::max_element(counts.begin(), counts.end());
-  std::string out;
-  for (const size_t count : counts) out += kBars[(count * 8 + most - 1) / most];
-  return out;
+  for (const size_t count : counts) bars.text += kHeights[(count * 8 + most - 1) / most];
+  return bars;
 }
 
 }  // namespace inferprobe::report

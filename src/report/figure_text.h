@@ -36,8 +36,17 @@ std::string IntervalText(const profile::Metric<profile::Interval>& interval_ms,
 // "+3.1 %" of 1.031.
 std::string ChangeText(double ratio);
 
-// Counts of `samples` in `bins` equal parts of their range, as bars of eight heights; an outermost
-// part may hold one sample: it still has the lowest bar.
-std::string Histogram(const std::vector<std::vector<double>>& samples, size_t bins);
+struct Bars {
+  std::string text;  // "": all samples are equal, or there is none
+  double low = 0;
+  double high = 0;    // where the bars end
+  size_t beyond = 0;  // samples above `high`, up to `max`
+  double max = 0;
+};
+
+// Counts of `samples` in `bins` equal parts, as bars of eight heights; a part that holds one sample
+// still has the lowest bar. The bars span the whole range, or end at p99 where they would be
+// squeezed into their first half.
+Bars Histogram(const std::vector<std::vector<double>>& samples, size_t bins);
 
 }  // namespace inferprobe::report

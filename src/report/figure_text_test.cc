@@ -35,9 +35,20 @@ TEST(FigureText, AnOpenIntervalHasNoUpperBound) {
 TEST(FigureText, HistogramShowsTheLonelyOutlier) {
   std::vector<double> samples(100, 1.0);
   samples.push_back(2.0);
-  EXPECT_EQ(Histogram({samples}, 4), "█  ▁");
-  EXPECT_EQ(Histogram({{1.0, 1.0}}, 4), "");
-  EXPECT_EQ(Histogram({}, 4), "");
+  EXPECT_EQ(Histogram({samples}, 4).text, "█  ▁");
+  EXPECT_EQ(Histogram({{1.0, 1.0}}, 4).text, "");
+  EXPECT_EQ(Histogram({}, 4).text, "");
+}
+
+TEST(FigureText, OneHugeOutlierDoesNotSqueezeTheHistogram) {
+  std::vector<double> samples;
+  for (int i = 0; i < 400; ++i) samples.push_back(1 + i % 4);
+  samples.insert(samples.end(), {900.0, 1000.0});
+  const Bars bars = Histogram({samples}, 4);
+  EXPECT_EQ(bars.text, "████");
+  EXPECT_EQ(bars.high, 4);
+  EXPECT_EQ(bars.beyond, 2U);
+  EXPECT_EQ(bars.max, 1000);
 }
 
 TEST(FigureText, ChangesHaveASign) {

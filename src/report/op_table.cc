@@ -38,7 +38,8 @@ Cell Calls(const OpRow& row) {
 }
 
 bool CostlyProbe(const OpRow& row) {
-  return row.mean_ns && *row.mean_ns > 0 && row.probe_cost_ns > kCostlyProbe * *row.mean_ns;
+  return row.mean_ns && *row.mean_ns > 0 && row.probe_cost_ns &&
+         *row.probe_cost_ns > kCostlyProbe * *row.mean_ns;
 }
 
 // The tree of host-wall rows, and what of it is shown.
@@ -90,8 +91,8 @@ class Tree {
     const bool costly = CostlyProbe(row);
     costly_ = costly_ || costly;
     Cell probe = Cell::Drawn("");
-    if (row.mean_ns && *row.mean_ns > 0 && row.probe_cost_ns > 0) {
-      probe = Cell::Drawn(base::FormatPercent(row.probe_cost_ns / *row.mean_ns) +
+    if (row.mean_ns && *row.mean_ns > 0 && row.probe_cost_ns && *row.probe_cost_ns > 0) {
+      probe = Cell::Drawn(base::FormatPercent(*row.probe_cost_ns / *row.mean_ns) +
                           (costly ? " !" : "  "));
     }
     const char* prefix = row.type == RowType::kDelegateCall ? "delegate " : "";
@@ -197,6 +198,25 @@ std::string ResolutionText(const profile::Metric<int64_t>& resolution_ns) {
   return fmt::format(", whole {}", *resolution_ns == 1000 ? "us" : "ms");
 }
 
+// "; covers 96 % of ..." for the heading, or a line of its own below it.
+std::string CoverageText(const profile::DelegateResult& delegate, bool color) {
+  const profile::Metric<double>& coverage = delegate.layer_coverage;
+  if (!coverage) {
+    if (coverage.missing().status != profile::Status::kBelowResolution) {
+      return fmt::format("; coverage {})\n", MissingText(coverage.missing()));
+    }
+    return fmt::format(")\n  coverage n/a, below the engine's resolution: {}\n",
+                       base::TerminalText(coverage.missing().hint));
+  }
+  const std::string covers =
+      fmt::format("covers {:.0f} % of the call's host wall time", *coverage * 100);
+  const bool low = *coverage < profile::DelegateResult::kCoverageLow;
+  if (!low && *coverage <= profile::DelegateResult::kCoverageHigh) return "; " + covers + ")\n";
+  return fmt::format(
+      ")\n  {}warning{}: {}; {}\n", color ? "\x1b[33m" : "", color ? "\x1b[0m" : "", covers,
+      low ? "the rest is in none of its operators" : "they overlap, or its clock is another");
+}
+
 void AddToTable(Table& table, const OpRow& row) {
   table.AddRow({Cell::Int(row.id),
                 row.parent == kNone ? Cell::Missing({profile::Status::kUnavailable, "at the top"})
@@ -243,12 +263,9 @@ std::string DelegateTables(const profile::PerfResult& result, const PerfTextOpti
                                                  : MissingText(delegate.layer_coverage.missing()));
       continue;
     }
-    out += fmt::format("\ninside {} (engine-reported{}; {})\n", base::TerminalText(name),
-                       ResolutionText(delegate.resolution_ns),
-                       delegate.layer_coverage
-                           ? fmt::format("covers {:.0f} % of the call's host wall time",
-                                         *delegate.layer_coverage * 100)
-                           : "coverage " + MissingText(delegate.layer_coverage.missing()));
+    out +=
+        fmt::format("\ninside {} (engine-reported{}{}", base::TerminalText(name),
+                    ResolutionText(delegate.resolution_ns), CoverageText(delegate, options.color));
     std::vector<const OpRow*> rows;
     for (const OpRow& row : delegate.layers) rows.push_back(&row);
     if (!options.all_rows) {

@@ -94,6 +94,17 @@ std::string MachineText(const PerfResult& result) {
       governor, load);
 }
 
+std::string SteadinessText(const profile::WarmUp& warmup) {
+  if (!warmup.steady) return "by count; steadiness " + MissingText(warmup.steady.missing());
+  if (warmup.rule == "change point") {
+    return *warmup.steady ? "steady by change point" : "NOT steady by change point";
+  }
+  if (!*warmup.steady) return "by count; NOT steady";
+  if (!warmup.steady_after || *warmup.steady_after == 0) return "by count; steady";
+  return fmt::format("by count; steady only after {} more, which are counted in",
+                     *warmup.steady_after);
+}
+
 std::string MeasuredText(const PerfResult& result) {
   double seconds = 0;
   for (const std::vector<double>& process : result.latency.samples_ms) {
@@ -103,10 +114,7 @@ std::string MeasuredText(const PerfResult& result) {
       "{} in {} after {} warm-up ({})", Counted(result.latency.count, "run"),
       result.settings.processes == 1 ? "1 process"
                                      : fmt::format("{} processes", result.settings.processes),
-      result.warmup.excluded,
-      result.warmup.rule == "change point"
-          ? (result.warmup.steady ? "steady by change point" : "NOT steady by change point")
-          : "by count; steadiness not tested");
+      result.warmup.excluded, SteadinessText(result.warmup));
   if (std::isfinite(seconds) && seconds > 0) text += " · " + base::FormatDurationNs(seconds * 1e9);
   return text + " · load " + Milliseconds(result.load_ms) + " · first run " +
          Milliseconds(result.first_run_ms);
@@ -142,11 +150,14 @@ std::string LatencyText(const PerfResult& result) {
     return fmt::format("n/a ({})", ms.missing().hint);  // "needs 100, has 25" says it all
   };
   const std::string heading = "latency (host wall, profiling off)";
-  const std::string bars = Histogram(latency.samples_ms, kHistogramBins);
+  const Bars bars = Histogram(latency.samples_ms, kHistogramBins);
   std::string out = "\n" + heading;
-  if (!bars.empty() && latency.min && latency.max) {
-    out += fmt::format("   {}   {} … {}", bars, unit.Value(*latency.min * 1e6),
-                       unit.Text(*latency.max * 1e6));
+  if (!bars.text.empty()) {
+    out += fmt::format("   {}   {} … {}", bars.text, unit.Value(bars.low * 1e6),
+                       unit.Text(bars.high * 1e6));
+    if (bars.beyond != 0) {
+      out += fmt::format(", {} beyond to {}", bars.beyond, base::FormatDurationNs(bars.max * 1e6));
+    }
   }
   out += '\n';
   Table table({{""}, {""}, {""}, {""}, {""}});
@@ -180,19 +191,23 @@ std::string LatencyText(const PerfResult& result) {
   return out + body.substr(body.find('\n') + 1);  // the columns have no titles
 }
 
+// "+1.2" of 1.012.
+std::string PercentText(double ratio) {
+  const std::string text = ChangeText(ratio);
+  return text.substr(0, text.find(' '));
+}
+
 std::string PerturbationText(const profile::Perturbation& perturbation) {
-  if (!perturbation.ratio) {
-    return "cost of profiling " + MissingText(perturbation.ratio.missing());
-  }
+  if (!perturbation.ratio) return "costs " + MissingText(perturbation.ratio.missing());
   const auto range = [](const Metric<profile::Interval>& interval) {
     if (!interval) return MissingText(interval.missing().status);
-    return fmt::format("[{}, {}]", ChangeText(interval->low),
-                       interval->open_above ? "…" : ChangeText(interval->high));
+    return fmt::format("[{}, {}]", PercentText(interval->low),
+                       interval->open_above ? "…" : PercentText(interval->high));
   };
-  std::string text = fmt::format("profiling costs {} {}", ChangeText(*perturbation.ratio),
+  std::string text = fmt::format("costs {} {} of a run", ChangeText(*perturbation.ratio),
                                  range(perturbation.interval));
   if (perturbation.null_ratio) {
-    text += fmt::format(", A/A {} {}", ChangeText(*perturbation.null_ratio),
+    text += fmt::format("; identical code (A/A) shows {} {}", ChangeText(*perturbation.null_ratio),
                         range(perturbation.null_interval));
   }
   return text;
@@ -248,9 +263,9 @@ std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
   Lines lines(options);
   AddHeader(result, lines);
   lines.Block(LatencyText(result));
-  lines.Block(fmt::format("\nwhere the time goes (host wall, per run, {}; {})\n",
-                          Counted(result.profiled_runs, "profiled run"),
-                          PerturbationText(result.perturbation)));
+  lines.Block(fmt::format("\nwhere the time goes (host wall, per run, {})\n",
+                          Counted(result.profiled_runs, "profiled run")));
+  lines.Add("profiling", PerturbationText(result.perturbation));
   lines.Block(OpTree(result, options));
   lines.Block(DelegateTables(result, options));
   lines.Block("\n");

@@ -69,6 +69,51 @@ TEST(PerfText, FoldingHidesNoTime) {
   EXPECT_GT(std::count(all.begin(), all.end(), '\n'), 600);
 }
 
+TEST(PerfText, AnOddCoverageIsAWarningAndRoundingIsNone) {
+  profile::PerfResult result = Sample("typical");
+  const auto has = [&](const char* part) {
+    return PerfText(result, {}).find(part) != std::string::npos;
+  };
+  EXPECT_FALSE(has("warning: covers"));
+  result.delegates[0].layer_coverage = 0.04;
+  EXPECT_TRUE(has("\n  warning: covers 4 % of the call's host wall time; the rest is in none"));
+  result.delegates[0].layer_coverage = 1.2;
+  EXPECT_TRUE(has("\n  warning: covers 120 % of the call's host wall time; they overlap"));
+  result.delegates[0].layer_coverage = {profile::Status::kBelowResolution, "why"};
+  EXPECT_TRUE(has("\n  coverage n/a, below the engine's resolution: why\n"));
+  EXPECT_FALSE(has("warning: covers"));
+}
+
+TEST(PerfText, SteadinessIsSaidForAFixedNumberOfRunsToo) {
+  profile::PerfResult result = Sample("typical");
+  result.warmup.rule = "count";
+  const auto has = [&](const char* part) {
+    return PerfText(result, {}).find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has("(by count; steady)"));
+  result.warmup.steady_after = 23;
+  EXPECT_TRUE(has("(by count; steady only after 23 more, which are counted in)"));
+  result.warmup.steady = false;
+  EXPECT_TRUE(has("(by count; NOT steady)"));
+  result.warmup.steady = {profile::Status::kTooFewSamples, "needs 20, has 15"};
+  EXPECT_TRUE(has("(by count; steadiness n/a (too few samples: needs 20, has 15))"));
+}
+
+TEST(PerfText, TheBarsStopBeforeAHugeOutlier) {
+  profile::PerfResult result = Sample("typical");
+  result.latency.samples_ms[0].back() = 17.1;
+  EXPECT_NE(PerfText(result, {}).find(" beyond to 17.1 ms\n"), std::string::npos);
+}
+
+TEST(PerfText, WhatProfilingCostsIsALineUnderAHundredColumns) {
+  const std::string text = PerfText(Sample("typical"), {});
+  const size_t at = text.find("\nprofiling  costs +");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LT(text.find('\n', at + 1) - at - 1, 100U);
+  EXPECT_NE(text.find("\nwhere the time goes (host wall, per run, 60 profiled runs)\n"),
+            std::string::npos);
+}
+
 TEST(PerfText, KindsDoNotShareATable) {
   const std::string text = PerfText(Sample("typical"), {});
   const size_t host = text.find("where the time goes (host wall");

@@ -168,7 +168,8 @@ class ResultWriter {
     out_.Uint(field::kRequested, warmup.requested);
     out_.Uint(field::kExcluded, warmup.excluded);
     out_.Text(field::kRule, warmup.rule.empty() ? "count" : warmup.rule);
-    out_.Bool(field::kSteady, warmup.steady);
+    out_.Figure(field::kSteady, warmup.steady);
+    out_.Figure(field::kSteadyAfter, warmup.steady_after);
     SampleLists(field::kSamples, warmup.samples_ms);
     End();
   }
@@ -278,7 +279,7 @@ class ResultWriter {
     out_.Figure(field::kMeanNs, row.mean_ns);
     out_.Figure(field::kP50Ns, row.p50_ns);
     out_.Number(field::kShare, row.share);
-    out_.Number(field::kProbeCostNs, row.probe_cost_ns);
+    out_.Figure(field::kProbeCostNs, row.probe_cost_ns);
     out_.Figure(field::kDelegate, row.delegate);
     out_.Figure(field::kModulePath, row.module_path);
     json_.EndObject();

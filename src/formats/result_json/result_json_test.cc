@@ -63,6 +63,8 @@ TEST(ResultJson, MissingFiguresCarryTheirReason) {
             json::parse(R"({"status": "too_few_samples", "hint": "needs 100, has 1"})"));
   EXPECT_EQ(written["environment"]["governor"]["status"], "unsupported");
   EXPECT_EQ(written["modules"]["status"], "not_built_in");
+  EXPECT_EQ(written["warmup"]["steady"],
+            json::parse(R"({"status": "too_few_samples", "hint": "needs 20, has 1"})"));
   EXPECT_FALSE(written.contains("gpu_execution"));
 }
 
@@ -80,6 +82,7 @@ TEST(ResultJson, EngineReportedRowsStandUnderTheirDelegateOnly) {
   EXPECT_EQ(written["delegates"][0]["layers"].size(), 7U);
   for (const json& row : written["delegates"][0]["layers"]) {
     EXPECT_EQ(row["kind"], "engine_reported");
+    EXPECT_EQ(row["probe_cost_ns"]["status"], "not_measured");
   }
   EXPECT_EQ(written["delegates"][0]["resolution_ns"], 1000);
 }
