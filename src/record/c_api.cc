@@ -18,6 +18,9 @@ static_assert(sizeof(inferprobe_site) == sizeof(Site));
 static_assert(offsetof(inferprobe_site, id) == offsetof(Site, id));
 Site& SiteOf(inferprobe_site* site) { return *reinterpret_cast<Site*>(site); }
 
+// Without a name there is nothing to record.
+bool HasName(const inferprobe_site* site) { return site != nullptr && site->name != nullptr; }
+
 thread_local std::string t_error;
 
 std::mutex& RecorderLock() {
@@ -82,6 +85,7 @@ const char* inferprobe_error(void) { return t_error.c_str(); }
 inferprobe_scope inferprobe_scope_begin_recording(inferprobe_site* site) {
   namespace internal = inferprobe::internal;
   inferprobe_scope scope = {nullptr, 0, 0, 0, 0};
+  if (!HasName(site)) return scope;
   const uint32_t generation = internal::inferprobe_generation.load(std::memory_order_relaxed);
   internal::ThreadRing* ring = generation == 0 ? nullptr : internal::RingOf(generation);
   if (ring == nullptr) return scope;
@@ -98,6 +102,7 @@ void inferprobe_scope_end_recording(inferprobe_scope* scope) {
   namespace internal = inferprobe::internal;
   const uint64_t end = inferprobe::NowTicks();
   auto* ring = static_cast<internal::ThreadRing*>(scope->ring);
+  if (ring == nullptr) return;
   internal::CloseSlice(ring, {scope->id, scope->parent});
   internal::Publish(ring, {scope->start, end, scope->name, scope->id, scope->parent,
                            inferprobe::record::kScopeInfo});
@@ -105,5 +110,5 @@ void inferprobe_scope_end_recording(inferprobe_scope* scope) {
 }
 
 void inferprobe_counter_recording(inferprobe_site* site, double value) {
-  inferprobe::PublishCounter(SiteOf(site), value);
+  if (HasName(site)) inferprobe::PublishCounter(SiteOf(site), value);
 }

@@ -7,6 +7,7 @@
 static inferprobe_site outer = INFERPROBE_SITE("outer");
 static inferprobe_site inner = INFERPROBE_SITE("inner");
 static inferprobe_site depth = INFERPROBE_SITE("depth");
+static inferprobe_site nameless = INFERPROBE_SITE(NULL);
 
 static int check(int good, const char* what) {
   if (!good) fprintf(stderr, "failed: %s (%s)\n", what, inferprobe_error());
@@ -43,6 +44,12 @@ int main(int argc, char** argv) {
   failed += check(inferprobe_recording(), "on");
   step();
   failed += check(outer.id != 0 && inner.id != 0 && depth.id != 0, "registered");
+  scope = inferprobe_scope_begin(&nameless);
+  failed += check(scope.ring == NULL, "no name, no scope");
+  inferprobe_scope_end(&scope);
+  inferprobe_counter(&nameless, 1);
+  scope = inferprobe_scope_begin(NULL);
+  inferprobe_scope_end(&scope);
   scope = inferprobe_scope_begin(&outer);
   inferprobe_stop();
   inferprobe_stop();
