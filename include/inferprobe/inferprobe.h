@@ -33,8 +33,7 @@ typedef struct inferprobe_site {
   const char* name;
   uint32_t id; /* the library's */
 } inferprobe_site;
-#define INFERPROBE_SITE(site_name) \
-  { (site_name), 0 }
+#define INFERPROBE_SITE(site_name) {(site_name), 0}
 
 typedef struct inferprobe_scope {
   void* ring; /* NULL: not recorded. All of it is the library's. */

@@ -57,8 +57,8 @@ inline tl::unexpected<Error> MakeError(ErrorCode code, std::string message, std:
 }  // namespace inferprobe
 
 // Returns the error of `expr` from the calling function, if there is one.
-#define INFERPROBE_RETURN_IF_ERROR(expr)                                            \
-  do {                                                                              \
-    if (auto inferprobe_status_ = (expr); !inferprobe_status_)                      \
+#define INFERPROBE_RETURN_IF_ERROR(expr)                                                 \
+  do {                                                                                   \
+    if (auto inferprobe_status_ = (expr); !inferprobe_status_)                           \
       return tl::unexpected<::inferprobe::Error>(std::move(inferprobe_status_).error()); \
   } while (false)

@@ -7,8 +7,8 @@
 //   json.EndObject();
 //   std::string text = std::move(json).Take();
 //
-// The rule that people break: NaN and infinity have no JSON form, and Number() writes null for them.
-// A missing figure is written by its status, never as a number.
+// The rule that people break: NaN and infinity have no JSON form, and Number() writes null for
+// them. A missing figure is written by its status, never as a number.
 #pragma once
 
 #include <cstdint>

@@ -47,10 +47,10 @@ uint32_t CodePoint(std::string_view sequence) {
 }
 
 bool MovesText(uint32_t code) {
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) ||         // C0, DEL, C1
-         (code >= 0x200B && code <= 0x200F) ||                   // zero width, LRM, RLM
-         (code >= 0x2028 && code <= 0x202E) ||                   // separators, embeddings
-         (code >= 0x2060 && code <= 0x2069) || code == 0xFEFF;   // joiners, isolates, BOM
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) ||        // C0, DEL, C1
+         (code >= 0x200B && code <= 0x200F) ||                  // zero width, LRM, RLM
+         (code >= 0x2028 && code <= 0x202E) ||                  // separators, embeddings
+         (code >= 0x2060 && code <= 0x2069) || code == 0xFEFF;  // joiners, isolates, BOM
 }
 
 size_t ColumnsOf(uint32_t code) {

@@ -40,9 +40,9 @@ struct ModelFacts {
 };
 
 struct EngineFacts {
-  std::string name;     // "executorch"
-  std::string title;    // "ExecuTorch"
-  std::string version;  // "1.5.1"
+  std::string name;                   // "executorch"
+  std::string title;                  // "ExecuTorch"
+  std::string version;                // "1.5.1"
   std::vector<std::string> backends;  // registered
   Metric<int64_t> threads;
 };
@@ -52,16 +52,16 @@ struct MemoryFacts {
   std::vector<int64_t> planned_buffers;  // each
   Metric<int64_t> method_allocations;    // number, at load
   Metric<int64_t> method_bytes;
-  Metric<int64_t> run_allocations;       // temporary allocations of one run
+  Metric<int64_t> run_allocations;  // temporary allocations of one run
   Metric<int64_t> run_bytes;
-  Metric<int64_t> peak_rss_bytes;        // VmHWM of the worker
+  Metric<int64_t> peak_rss_bytes;  // VmHWM of the worker
 };
 
 struct EnvironmentFacts {
   std::string os;
   std::string kernel;
   std::string cpu;
-  int64_t cpus = 0;           // this process may use
+  int64_t cpus = 0;  // this process may use
   int64_t cpus_online = 0;
   Metric<std::string> governor;
   Metric<double> load_average;

@@ -16,38 +16,38 @@ enum class Blame : uint8_t { kInferprobe, kEngine, kInput, kMachine };
 const char* BlameName(Blame blame);
 
 // One line a statistic: enumerator, name, severity, who is to blame, what to do.
-#define INFERPROBE_LOSS_TABLE(X)                                                                   \
-  X(kRingDropped, "ring_dropped", kDataLoss, kInferprobe,                                          \
-    "a run recorded more events than its ring holds: raise --ring-events")                         \
-  X(kNoRing, "no_ring", kDataLoss, kInferprobe,                                                    \
-    "more threads recorded than there are rings: events of the surplus threads are missing")       \
-  X(kForeignThread, "foreign_thread", kDataLoss, kEngine,                                          \
-    "an engine reported events of a run from another thread than the run's: they are missing")     \
-  X(kNameTableFull, "name_table_full", kDataLoss, kInferprobe,                                     \
-    "too many distinct names: later ones are shown as \"(name lost)\"")                            \
-  X(kInvalidUtf8, "invalid_utf8", kRepair, kEngine,                                                \
-    "a name was not UTF-8: its bad bytes are shown as \\xNN")                                      \
-  X(kUnbalancedEnd, "unbalanced_end", kRepair, kEngine,                                            \
-    "an event ended that was not begun, or the reverse: it is left out")                           \
-  X(kEndBeforeStart, "end_before_start", kDataLoss, kEngine,                                       \
-    "an event ended before it started: it is left out of every total")                             \
-  X(kZeroTimes, "zero_times", kDataLoss, kEngine,                                                  \
-    "an event has neither start nor end: it is left out of every total")                           \
-  X(kTimeOutOfRange, "time_out_of_range", kDataLoss, kInput,                                       \
-    "a time is before its clock's zero or beyond 63 bits: the event is not in the trace")          \
-  X(kOverlapMoved, "overlap_moved", kRepair, kEngine,                                              \
-    "slices of one track overlapped without nesting: the later one is on a track beside it")       \
-  X(kEngineOpsOutsideCall, "engine_ops_outside_call", kRepair, kEngine,                            \
-    "an engine reported operators outside any delegate call")                                      \
-  X(kEngineOpsCoverage, "engine_ops_coverage", kInfo, kEngine,                                     \
-    "an engine's own times cover less than 90 % or more than 105 % of the host call")              \
-  X(kChildrenExceedParent, "children_exceed_parent", kRepair, kEngine,                             \
-    "parts of a slice took longer than the slice: shown as recorded, its own time is negative")    \
-  X(kMetadataCut, "metadata_cut", kDataLoss, kInferprobe,                                          \
-    "a delegate's metadata was larger than can be recorded: it was cut")                           \
-  X(kDamagedRecord, "damaged_record", kDataLoss, kMachine,                                         \
-    "the recorder's memory held what no recorder writes: those events are left out")               \
-  X(kWorkerDied, "worker_died", kDataLoss, kEngine,                                                \
+#define INFERPROBE_LOSS_TABLE(X)                                                                \
+  X(kRingDropped, "ring_dropped", kDataLoss, kInferprobe,                                       \
+    "a run recorded more events than its ring holds: raise --ring-events")                      \
+  X(kNoRing, "no_ring", kDataLoss, kInferprobe,                                                 \
+    "more threads recorded than there are rings: events of the surplus threads are missing")    \
+  X(kForeignThread, "foreign_thread", kDataLoss, kEngine,                                       \
+    "an engine reported events of a run from another thread than the run's: they are missing")  \
+  X(kNameTableFull, "name_table_full", kDataLoss, kInferprobe,                                  \
+    "too many distinct names: later ones are shown as \"(name lost)\"")                         \
+  X(kInvalidUtf8, "invalid_utf8", kRepair, kEngine,                                             \
+    "a name was not UTF-8: its bad bytes are shown as \\xNN")                                   \
+  X(kUnbalancedEnd, "unbalanced_end", kRepair, kEngine,                                         \
+    "an event ended that was not begun, or the reverse: it is left out")                        \
+  X(kEndBeforeStart, "end_before_start", kDataLoss, kEngine,                                    \
+    "an event ended before it started: it is left out of every total")                          \
+  X(kZeroTimes, "zero_times", kDataLoss, kEngine,                                               \
+    "an event has neither start nor end: it is left out of every total")                        \
+  X(kTimeOutOfRange, "time_out_of_range", kDataLoss, kInput,                                    \
+    "a time is before its clock's zero or beyond 63 bits: the event is not in the trace")       \
+  X(kOverlapMoved, "overlap_moved", kRepair, kEngine,                                           \
+    "slices of one track overlapped without nesting: the later one is on a track beside it")    \
+  X(kEngineOpsOutsideCall, "engine_ops_outside_call", kRepair, kEngine,                         \
+    "an engine reported operators outside any delegate call")                                   \
+  X(kEngineOpsCoverage, "engine_ops_coverage", kInfo, kEngine,                                  \
+    "an engine's own times cover less than 90 % or more than 105 % of the host call")           \
+  X(kChildrenExceedParent, "children_exceed_parent", kRepair, kEngine,                          \
+    "parts of a slice took longer than the slice: shown as recorded, its own time is negative") \
+  X(kMetadataCut, "metadata_cut", kDataLoss, kInferprobe,                                       \
+    "a delegate's metadata was larger than can be recorded: it was cut")                        \
+  X(kDamagedRecord, "damaged_record", kDataLoss, kMachine,                                      \
+    "the recorder's memory held what no recorder writes: those events are left out")            \
+  X(kWorkerDied, "worker_died", kDataLoss, kEngine,                                             \
     "a worker process died: only what it had published is here")
 
 enum class Loss : uint8_t {

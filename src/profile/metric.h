@@ -14,9 +14,9 @@ enum class Kind : uint8_t {
   kHostWall,
   kHostCpu,
   kDevice,
-  kEngineReported,           // per run, as the engine said it
-  kEngineMeanSinceCompile,   // the engine's running mean
-  kDerived,                  // computed from others; the docs say from which
+  kEngineReported,          // per run, as the engine said it
+  kEngineMeanSinceCompile,  // the engine's running mean
+  kDerived,                 // computed from others; the docs say from which
 };
 const char* KindName(Kind kind);  // "host_wall"
 const char* KindText(Kind kind);  // "host wall"
@@ -50,9 +50,9 @@ template <typename T>
 class Metric {
  public:
   Metric() : state_(Missing{}) {}
-  Metric(T value) : state_(std::move(value)) {}                // NOLINT(google-explicit-constructor)
-  Metric(Missing missing) : state_(std::move(missing)) {}      // NOLINT(google-explicit-constructor)
-  Metric(Status status, std::string hint = {})  // NOLINT(google-explicit-constructor)
+  Metric(T value) : state_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
+  Metric(Missing missing) : state_(std::move(missing)) {}  // NOLINT(google-explicit-constructor)
+  Metric(Status status, std::string hint = {})             // NOLINT(google-explicit-constructor)
       : state_(Missing{status, std::move(hint)}) {}
 
   [[nodiscard]] bool has_value() const { return std::holds_alternative<T>(state_); }
