@@ -1,8 +1,7 @@
 // Times two parts of a step with scopes and prints what was recorded.
 //
 //   ./example_scopes                 records into private memory and prints
-//   ./example_scopes run.ring        records into a file that survives a crash;
-//                                    `inferprobe show run.ring` prints it, too
+//   ./example_scopes run.ring        records into a file that survives a crash of the program
 #include <inferprobe/recorder.h>
 #include <inferprobe/scope.h>
 

@@ -25,6 +25,9 @@ struct DoctorCommand {
 };
 int RunDoctorCommand(const DoctorCommand& command);
 
+// Writes all of `text` to standard output; an error when it does not get there.
+Result<void> PrintText(const std::string& text);
+
 // The one place that prints an error: "inferprobe: message", then the hint on a line of its own, on
 // stderr. Returns the exit code that fits.
 int PrintError(const Error& error);

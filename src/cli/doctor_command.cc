@@ -1,5 +1,3 @@
-#include <cstdio>
-
 #include "base/files.h"
 #include "cli/commands.h"
 #include "measure/doctor.h"
@@ -9,8 +7,8 @@ namespace inferprobe::cli {
 
 int RunDoctorCommand(const DoctorCommand& command) {
   const std::vector<measure::DoctorRow> rows = measure::Examine(base::ExecutablePath());
-  std::fputs(report::DoctorReport(rows, report::ParseFormat(command.format)).c_str(), stdout);
-  return std::fflush(stdout) == 0 ? kGood : kFailed;
+  auto printed = PrintText(report::DoctorReport(rows, report::ParseFormat(command.format)));
+  return printed ? kGood : PrintError(printed.error());
 }
 
 }  // namespace inferprobe::cli

@@ -1,8 +1,12 @@
 // The command line: flags, help and exit codes. The only file that includes CLI11, which costs
 // seconds of compile time.
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "measure/worker.h"
@@ -15,7 +19,7 @@ constexpr const char* kAbout =
 
 constexpr const char* kExamples = R"(Examples:
   inferprobe perf samples/vision_xnnpack.pte
-  inferprobe perf model.pte --input x=image.npy --trace out.pftrace --output result.json
+  inferprobe perf model.pte --input 0=image.npy --trace out.pftrace --output result.json
   inferprobe doctor
 
 Exit codes: 0 good, 1 failed, 2 wrong usage. `inferprobe COMMAND --help` says more.)";
@@ -33,6 +37,25 @@ Latency comes from a loop without profiling. Operators come from a profiled one;
 costs is measured and printed. By default at least 100 runs and 1 s, until the median is known to
 +-1 %, at most 10 s.)";
 
+constexpr const char* kDoctorExamples = R"(Examples:
+  inferprobe doctor
+  inferprobe doctor --format json
+
+Each row is an engine, clock, counter, source of disturbances or hook: there, or why not and what to
+do.)";
+
+// CLI11 alone would take "-1" for 2^64 - 1.
+std::string WholeNumber(const std::string& text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? "" : "\"" + text + "\" is no whole number from 0 to 18446744073709551615";
+}
+
+std::string NotEmpty(const std::string& text) {
+  return text.empty() ? "the name of the file is empty" : "";
+}
+
 void AddFormat(CLI::App* command, std::string* format) {
   command->add_option("--format", *format, "How rows are printed")
       ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
@@ -42,7 +65,8 @@ void AddFormat(CLI::App* command, std::string* format) {
 void AddPerf(CLI::App* command, PerfCommand* perf) {
   measure::PerfOptions& options = perf->options;
   command->footer(kPerfExamples);
-  command->add_option("MODEL", options.model, "The model's file")->required();
+  // Checked after parsing: CLI11 would name a missing MODEL before an unknown flag.
+  command->add_option("MODEL", options.model, "The model's file");
   command->add_option("--engine", options.engine, "Engine; default: by the file's content");
   command->add_option("--method", options.method, "Method to run")->capture_default_str();
   command
@@ -55,7 +79,10 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
       ->allow_extra_args(false);
   command->add_option("--data", options.data_files, "Tensors kept apart from the program (.ptd)")
       ->allow_extra_args(false);
-  command->add_option("--seed", options.seed, "Seed of random inputs")->capture_default_str();
+  command
+      ->add_option("--seed", options.seed,
+                   "Seed of random inputs; default: 0, or a bundled program's own inputs")
+      ->check(WholeNumber);
   auto* iterations = command->add_option("--iterations", options.iterations,
                                          "Exactly this many measured runs in each process");
   iterations->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
@@ -76,9 +103,9 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
                    "Events that a thread can hold between drains")
       ->check(CLI::Range(256U, 1U << 24))
       ->capture_default_str();
-  command->add_option("--output", options.output, "Write the result as JSON");
-  command->add_option("--trace", options.trace, "Write a Perfetto trace");
-  command->add_option("--etdump", options.etdump, "Write an ETDump");
+  command->add_option("--output", options.output, "Write the result as JSON")->check(NotEmpty);
+  command->add_option("--trace", options.trace, "Write a Perfetto trace")->check(NotEmpty);
+  command->add_option("--etdump", options.etdump, "Write an ETDump")->check(NotEmpty);
   command->add_flag("--force", options.force, "Replace outputs that exist");
   command->add_flag("--all", perf->all_rows, "Print every row, also the small ones");
   command->add_flag("--quiet", perf->quiet, "Print nothing but errors");
@@ -98,18 +125,39 @@ int Main(int argc, char** argv) {
   DoctorCommand doctor;
   CLI::App* doctor_app =
       app.add_subcommand("doctor", "What can be measured on this machine, and why the rest cannot");
+  doctor_app->footer(kDoctorExamples);
   AddFormat(doctor_app, &doctor.format);
   // Started by perf; hidden from the help.
   app.add_subcommand("worker")->group("");
 
+  const std::string first = argc > 1 ? argv[1] : "";
+  const std::vector<CLI::App*> commands = app.get_subcommands([](CLI::App*) { return true; });
+  const bool known = std::any_of(commands.begin(), commands.end(),
+                                 [&](CLI::App* command) { return command->check_name(first); });
+  if (!first.empty() && first[0] != '-' && !known) {
+    return PrintError({ErrorCode::kInvalidArgument, "there is no command \"" + first + "\"",
+                       "commands: perf, doctor; `inferprobe --help` says more"});
+  }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    std::ostringstream text;
+    app.exit(help_or_version, text, text);
+    auto printed = PrintText(text.str());
+    return printed ? kGood : PrintError(printed.error());
   } catch (const CLI::ParseError& error) {
-    // CLI11 prints help and version on stdout, everything else on stderr.
-    return app.exit(error) == 0 ? kGood : kWrongUsage;
+    const std::string command = app.get_subcommands().empty()
+                                    ? "inferprobe"
+                                    : "inferprobe " + app.get_subcommands().front()->get_name();
+    return PrintError(
+        {ErrorCode::kInvalidArgument, error.what(), "`" + command + " --help` says what there is"});
   }
   if (app.got_subcommand("worker")) return measure::RunWorker();
   if (app.got_subcommand("doctor")) return RunDoctorCommand(doctor);
+  if (perf.options.model.empty()) {
+    return PrintError({ErrorCode::kInvalidArgument, "perf needs the file of a model",
+                       "for example: inferprobe perf samples/vision_xnnpack.pte"});
+  }
   return RunPerfCommand(std::move(perf));
 }
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cstdio>
 
 #include "base/signals.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/progress_line.h"
 #include "formats/result_json/result_json.h"
@@ -14,8 +14,23 @@
 namespace inferprobe::cli {
 namespace {
 
+std::string WroteLine(const measure::PerfOptions& options, const profile::PerfResult& result) {
+  std::string wrote;
+  for (const std::string* path : {&options.output, &options.trace, &options.etdump}) {
+    if (path->empty()) continue;
+    wrote += (wrote.empty() ? "" : ", ") + base::TerminalText(*path);
+  }
+  if (!result.unwritten.empty()) return "";  // the errors say what is missing
+  if (wrote.empty()) wrote = "nothing; --output, --trace, --etdump write files";
+  return "\nwrote      " + wrote + "\n";
+}
+
 int FailureOf(const profile::PerfResult& result) {
   int code = kGood;
+  for (const Error& error : result.unwritten) {
+    PrintError(error);
+    code = kFailed;
+  }
   for (const profile::ProcessResult& process : result.processes) {
     if (process.failure.empty()) continue;
     PrintError({ErrorCode::kCrashed,
@@ -51,22 +66,10 @@ int RunPerfCommand(PerfCommand command) {
     text.color = base::WantsColor(base::StandardStream::kOutput);
     text.width = base::TerminalWidth(text.width);
     const auto format = report::ParseFormat(command.format);
-    const std::string shown = format == report::Format::kJson
-                                  ? result_json::WriteResultJson(*result)
-                                  : report::PerfReport(*result, format, text);
-    std::fputs(shown.c_str(), stdout);
-    if (format == report::Format::kTable) {
-      std::string wrote;
-      for (const std::string* path :
-           {&command.options.output, &command.options.trace, &command.options.etdump}) {
-        if (!path->empty()) wrote += (wrote.empty() ? "" : ", ") + *path;
-      }
-      fmt::print("\nwrote      {}\n",
-                 wrote.empty() ? "nothing; --output, --trace, --etdump write files" : wrote);
-    }
-    if (std::fflush(stdout) != 0) {
-      return PrintError({ErrorCode::kIo, "cannot write to standard output", ""});
-    }
+    std::string shown = format == report::Format::kJson ? result_json::WriteResultJson(*result)
+                                                        : report::PerfReport(*result, format, text);
+    if (format == report::Format::kTable) shown += WroteLine(command.options, *result);
+    if (auto printed = PrintText(shown); !printed) return PrintError(printed.error());
   }
   return FailureOf(*result);
 }

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/commands.h"
 
@@ -24,9 +26,17 @@ std::string SafeLines(std::string_view text) {
 
 }  // namespace
 
+Result<void> PrintText(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
+  return MakeError(ErrorCode::kIo,
+                   "cannot write to standard output: " + base::SystemErrorText(errno));
+}
+
 int PrintError(const Error& error) {
-  fmt::print(stderr, "inferprobe: {}\n", SafeLines(error.message));
-  if (!error.hint.empty()) fmt::print(stderr, "  {}\n", SafeLines(error.hint));
+  // fputs, as fmt::print throws when standard error is gone.
+  std::string text = fmt::format("inferprobe: {}\n", SafeLines(error.message));
+  if (!error.hint.empty()) text += fmt::format("  {}\n", SafeLines(error.hint));
+  std::fputs(text.c_str(), stderr);
   const bool usage =
       error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kAlreadyExists;
   return usage ? kWrongUsage : kFailed;

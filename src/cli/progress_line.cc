@@ -21,7 +21,7 @@ void ProgressLine::Show(const measure::Progress& progress) {
     text += fmt::format(": {} runs, {:.1f} s",
                         base::FormatCount(static_cast<double>(progress.done)), progress.seconds);
   }
-  fmt::print(stderr, "\r\x1b[2K{}", text);
+  std::fputs(("\r\x1b[2K" + text).c_str(), stderr);
   std::fflush(stderr);
   dirty_ = true;
 }

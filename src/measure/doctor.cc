@@ -59,17 +59,14 @@ void AddCounters(std::vector<DoctorRow>* rows) {
     state = Missing{permission ? Status::kPermissionDenied : Status::kUnsupported, probe.text};
   }
   rows->push_back({"counter", "cycles, instructions, cache misses", state});
-  rows->push_back({"counter", "context switches, page faults",
-                   std::string("from getrusage and schedstat, for each run")});
 }
 
-void AddHooks(std::vector<DoctorRow>* rows, const std::string& program) {
-  (void)program;
+void AddHooks(const Metric<std::string>& executorch, std::vector<DoctorRow>* rows) {
   rows->push_back({"hook", "ExecuTorch event tracer",
-                   FindPlugin("executorch")
-                       ? Metric<std::string>(std::string("operators, kernels, delegate calls and "
-                                                         "what delegates report"))
-                       : Metric<std::string>(Missing{Status::kNotBuiltIn, "needs the engine"})});
+                   executorch ? Metric<std::string>("operators, kernels, delegate calls and what "
+                                                    "delegates report")
+                              : Metric<std::string>(Missing{executorch.missing().status,
+                                                            "needs the engine, above"})});
   rows->push_back({"hook", "scopes in your own code",
                    std::string("#include <inferprobe/scope.h>, link inferprobe::record")});
   rows->push_back(
@@ -91,7 +88,7 @@ std::vector<DoctorRow> Examine(const std::string& program) {
                                      : Metric<std::string>(source.available.missing())});
   }
   AddCounters(&rows);
-  AddHooks(&rows, program);
+  AddHooks(rows.front().state, &rows);
   return rows;
 }
 

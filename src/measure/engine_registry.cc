@@ -61,7 +61,7 @@ Result<std::string> EngineForFile(const std::string& path) {
   }
   return MakeError(
       ErrorCode::kMalformed,
-      fmt::format("{} is not a model that inferprobe knows: no identifier at byte 4", path),
+      fmt::format("{} is not a model that inferprobe knows (by its bytes 4 to 7)", path),
       fmt::format("known are {}; --engine NAME skips this check", known));
 }
 
@@ -84,7 +84,11 @@ std::vector<std::string> PluginFolders() {
   }
   const std::string program = base::DirectoryOf(base::ExecutablePath());
   add(program);
-  add(FolderOfThisLibrary());
+  // Built: beside both. Installed: in a folder beside the libraries, wherever the program is.
+  if (const std::string libraries = FolderOfThisLibrary(); !libraries.empty()) {
+    add(libraries);
+    add(libraries + "/inferprobe");
+  }
   add(program + "/../lib/inferprobe");
   return folders;
 }

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <optional>
-#include <set>
+#include <utility>
 
 #include "analyze/disturbances.h"
 #include "analyze/latency.h"
@@ -29,10 +30,38 @@ using profile::Profile;
 using profile::RunMode;
 using profile::Status;
 
+// The files that a measurement reads: they are never written, whatever --force says.
+std::vector<std::string> FilesRead(const PerfOptions& options) {
+  std::vector<std::string> files = options.data_files;
+  files.push_back(options.model);
+  for (const std::string& input : options.inputs) {
+    files.push_back(input);
+    // "name=file.npy": a name may hold '=', too.
+    for (size_t at = input.find('='); at != std::string::npos; at = input.find('=', at + 1)) {
+      files.push_back(input.substr(at + 1));
+    }
+  }
+  return files;
+}
+
 // Everything that can be refused before work starts is refused here.
 Result<void> CheckOptions(PerfOptions* options) {
-  if (!base::FileExists(options->model)) {
-    return MakeError(ErrorCode::kNotFound, fmt::format("{}: no such file", options->model));
+  INFERPROBE_RETURN_IF_ERROR(base::CheckReadableFile(options->model));
+  if (options->iterations && options->duration_s) {
+    return MakeError(ErrorCode::kInvalidArgument, "iterations and duration cannot both be given");
+  }
+  // Also refuses what is no number.
+  if (options->duration_s && !(*options->duration_s >= 0.001 && *options->duration_s <= 86400)) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a duration of {} s is not in 0.001 to 86400", *options->duration_s));
+  }
+  if (options->iterations && *options->iterations == 0) {
+    return MakeError(ErrorCode::kInvalidArgument, "iterations must be at least 1");
+  }
+  if (options->processes < 1 || options->processes > 1000) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{} processes are not in 1 to 1000", options->processes));
   }
   if (options->engine.empty()) {
     auto engine = EngineForFile(options->model);
@@ -41,17 +70,24 @@ Result<void> CheckOptions(PerfOptions* options) {
   }
   if (auto plugin = FindPlugin(options->engine); !plugin) return tl::unexpected(plugin.error());
   const auto overwrite = options->force ? base::Overwrite::kForce : base::Overwrite::kRefuse;
-  std::set<std::string> outputs;
+  const std::vector<std::string> read = FilesRead(*options);
+  std::vector<std::string> outputs;
   for (const std::string* path : {&options->output, &options->trace, &options->etdump}) {
     if (path->empty()) continue;
-    if (*path == options->model) {
+    for (const std::string& file : read) {
+      if (!base::SameFile(*path, file)) continue;
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{} is the model: it is not overwritten", *path));
+                       fmt::format("{} is read by this measurement: it is not overwritten", *path),
+                       "give the output another name");
     }
-    if (!outputs.insert(*path).second) {
-      return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{} is given for two outputs", *path));
+    for (const std::string& other : outputs) {
+      if (base::SameFile(*path, other) || base::SameFile(*path, other + ".partial") ||
+          base::SameFile(*path + ".partial", other)) {
+        return MakeError(ErrorCode::kInvalidArgument,
+                         fmt::format("{} and {} are one file for two outputs", other, *path));
+      }
     }
+    outputs.push_back(*path);
     INFERPROBE_RETURN_IF_ERROR(base::CheckWritable(*path, overwrite));
   }
   if (options->run_id.empty()) options->run_id = base::RandomHex128();
@@ -69,6 +105,21 @@ Metric<double> MedianMs(const std::vector<double>& values_ms, const char* why) {
   return analyze::Quantile(analyze::Sorted(values_ms), 0.5);
 }
 
+// Of several processes, the worst.
+void MergeOutputs(const profile::OutputCheck& one, profile::OutputCheck* all) {
+  const auto is_no = [](const Metric<bool>& flag) { return flag && !*flag; };
+  if (one.verdict == profile::OutputCheck::Verdict::kMismatch &&
+      all->verdict != profile::OutputCheck::Verdict::kMismatch) {
+    all->verdict = one.verdict;
+    all->text = one.text;
+  }
+  if (one.max_abs_error && all->max_abs_error && *one.max_abs_error > *all->max_abs_error) {
+    all->max_abs_error = one.max_abs_error;
+  }
+  if (is_no(one.repeatable)) all->repeatable = one.repeatable;
+  if (is_no(one.profiled_equal)) all->profiled_equal = one.profiled_equal;
+}
+
 // One `perf`: the workers, one after another, and what comes of them.
 class Perf {
  public:
@@ -82,7 +133,9 @@ class Perf {
   Result<void> RunProcess(uint16_t process);
   void Describe(profile::PerfResult* result) const;
   void Analyze(profile::PerfResult* result) const;
-  Result<void> WriteFiles(profile::PerfResult* result);
+  void WriteFiles(profile::PerfResult* result);
+  // Leaves the partial trace where there is something in it.
+  void GiveUpTrace();
   [[nodiscard]] base::Overwrite overwrite() const {
     return options_.force ? base::Overwrite::kForce : base::Overwrite::kRefuse;
   }
@@ -150,39 +203,53 @@ void Perf::Describe(profile::PerfResult* result) const {
   } else {
     result->settings.threads = {Status::kNotRequested, "the engine's default; --threads sets it"};
   }
-  result->settings.seed = options_.seed;
+  result->settings.seed = options_.seed.value_or(0);
   result->settings.level = "delegate";
 
+  // By process: what its run and load slices say.
+  std::vector<profile::ProcessResult> processes(outcomes_.size());
+  std::map<int64_t, size_t> by_pid;
+  for (size_t k = 0; k < outcomes_.size(); ++k) by_pid[outcomes_[k].pid] = k;
+  for (const profile::Slice& slice : profile_.slices) {
+    if (slice.category != profile::Category::kLoad) continue;
+    const auto found = by_pid.find(profile_.tracks[slice.track].pid);
+    if (found == by_pid.end()) continue;
+    processes[found->second].load_ms = static_cast<double>(slice.dur_ns) / 1e6;
+  }
+  for (const profile::Run& run : profile_.runs) {
+    profile::ProcessResult& process = processes[run.process];
+    if (run.mode == RunMode::kFirst) process.first_run_ms = static_cast<double>(run.dur_ns) / 1e6;
+    process.latency_runs += run.mode == RunMode::kLatency ? 1 : 0;
+    process.profiled_runs += run.mode == RunMode::kPairOn ? 1 : 0;
+  }
+
   std::vector<double> loads;
+  bool any_done = false;
   for (size_t k = 0; k < outcomes_.size(); ++k) {
     const WorkerOutcome& outcome = outcomes_[k];
-    profile::ProcessResult process;
+    profile::ProcessResult& process = processes[k];
     process.index = static_cast<uint16_t>(k);
     process.pid = outcome.pid;
     if (outcome.failure) process.failure = outcome.failure->message;
-    for (const profile::Slice& slice : profile_.slices) {
-      if (slice.category == profile::Category::kLoad &&
-          profile_.tracks[slice.track].pid == outcome.pid) {
-        process.load_ms = static_cast<double>(slice.dur_ns) / 1e6;
-      }
-    }
-    for (const profile::Run& run : profile_.runs) {
-      if (run.process != k) continue;
-      if (run.mode == RunMode::kFirst) process.first_run_ms = static_cast<double>(run.dur_ns) / 1e6;
-      process.latency_runs += run.mode == RunMode::kLatency ? 1 : 0;
-      process.profiled_runs += run.mode == RunMode::kPairOn ? 1 : 0;
-    }
     if (process.load_ms) loads.push_back(*process.load_ms);
-    result->processes.push_back(std::move(process));
     if (outcome.loaded) {
       result->model = outcome.loaded->model;
       result->engine = outcome.loaded->engine;
     }
     if (outcome.done) {
-      result->memory = outcome.done->memory;
-      result->outputs = outcome.done->outputs;
+      if (!any_done) {
+        result->memory = outcome.done->memory;
+        result->outputs = outcome.done->outputs;
+      }
+      any_done = true;
+      MergeOutputs(outcome.done->outputs, &result->outputs);
+      const auto& peak = outcome.done->memory.peak_rss_bytes;
+      if (peak && result->memory.peak_rss_bytes && *peak > *result->memory.peak_rss_bytes) {
+        result->memory.peak_rss_bytes = peak;
+      }
     }
   }
+  result->processes = std::move(processes);
   result->clock = profile_.clock;
   result->load_ms = MedianMs(loads, "the program was not loaded");
 }
@@ -213,22 +280,28 @@ void Perf::Analyze(profile::PerfResult* result) const {
   result->losses.Merge(table.losses);
 }
 
-Result<void> Perf::WriteFiles(profile::PerfResult* result) {
+void Perf::WriteFiles(profile::PerfResult* result) {
   if (progress_) progress_({"write", 0, options_.processes, 0, 0, 0});
+  const auto keep_error = [result](const Result<void>& written) {
+    if (!written) result->unwritten.push_back(written.error());
+  };
   if (trace_) {
     result->losses.Merge(trace_->losses());
-    INFERPROBE_RETURN_IF_ERROR(trace_->Finish({{"run_id", options_.run_id},
-                                               {"model", result->model.path},
-                                               {"engine", result->engine.version}}));
+    keep_error(trace_->Finish({{"run_id", options_.run_id},
+                               {"model", result->model.path},
+                               {"engine", result->engine.title + " " + result->engine.version}}));
   }
   if (!options_.etdump.empty()) {
-    INFERPROBE_RETURN_IF_ERROR(etdump::WriteEtdump(profile_, options_.etdump, overwrite()));
+    keep_error(etdump::WriteEtdump(profile_, options_.etdump, overwrite()));
   }
   if (!options_.output.empty()) {
-    INFERPROBE_RETURN_IF_ERROR(base::WriteFileAtomically(
-        options_.output, result_json::WriteResultJson(*result), overwrite()));
+    keep_error(base::WriteFileAtomically(options_.output, result_json::WriteResultJson(*result),
+                                         overwrite()));
   }
-  return {};
+}
+
+void Perf::GiveUpTrace() {
+  if (trace_ && !profile_.slices.empty()) trace_->Abandon();
 }
 
 Result<profile::PerfResult> Perf::Run() {
@@ -238,7 +311,7 @@ Result<profile::PerfResult> Perf::Run() {
   INFERPROBE_RETURN_IF_ERROR(OpenTrace());
   for (uint32_t process = 0; process < options_.processes; ++process) {
     if (auto run = RunProcess(static_cast<uint16_t>(process)); !run) {
-      if (trace_) trace_->Abandon();
+      GiveUpTrace();
       return tl::unexpected(std::move(run).error());
     }
     const WorkerOutcome& outcome = outcomes_.back();
@@ -253,12 +326,12 @@ Result<profile::PerfResult> Perf::Run() {
     latency_runs += process.latency_runs;
   }
   if (latency_runs == 0) {
-    if (trace_ && outcomes_.back().died) trace_->Abandon();
+    if (outcomes_.back().died) GiveUpTrace();
     return tl::unexpected(outcomes_.back().failure.value_or(
         Error{ErrorCode::kInternal, "the worker measured nothing", ""}));
   }
   Analyze(&result);
-  INFERPROBE_RETURN_IF_ERROR(WriteFiles(&result));
+  WriteFiles(&result);
   return result;
 }
 

@@ -22,9 +22,9 @@ struct PerfOptions {
   std::vector<std::string> inputs;      // "name=file.npy", "0=file.npy" or "file.npy" in order
   std::vector<std::string> data_files;  // .ptd
   std::vector<std::string> shapes;      // "name=1x3x224x224"
-  uint64_t seed = 0;
-  std::optional<uint64_t> iterations;  // per process; fixes the length
-  std::optional<double> duration_s;    // fixes the length
+  std::optional<uint64_t> seed;         // of random inputs; given, it also wins over a bundle's own
+  std::optional<uint64_t> iterations;   // per process; fixes the length
+  std::optional<double> duration_s;     // fixes the length
   uint64_t warmup = 10;
   uint32_t processes = 1;
   int threads = 0;  // 0: the engine's default
@@ -51,7 +51,8 @@ struct Progress {
 using ProgressSink = std::function<void(const Progress&)>;
 
 // Blocks until all is measured and written. `cancel`, if given, ends it early when it becomes true
-// (the error is kCrashed, "interrupted"); what had been drained stays in `<trace>.partial`.
+// (the error is kCrashed, "interrupted"); what had been drained stays in `<trace>.partial`. An
+// output that cannot be written at the end does not cost the result: see PerfResult::unwritten.
 Result<profile::PerfResult> RunPerf(const PerfOptions& options, const ProgressSink& progress = {},
                                     const std::atomic<bool>* cancel = nullptr);
 

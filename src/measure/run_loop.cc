@@ -13,6 +13,11 @@ using profile::RunMode;
 
 constexpr int64_t kBlockNs = 50'000'000;
 constexpr int64_t kDrainEveryNs = 500'000'000;
+constexpr int64_t kSettleBelowNs = 20'000'000;  // longer runs fill their caches themselves
+
+bool IsObserved(RunMode mode) {
+  return mode == RunMode::kPairOn || mode == RunMode::kWarmupOn || mode == RunMode::kSettleOn;
+}
 
 int64_t NowNs() { return Clock().ToNs(NowTicks()); }
 
@@ -28,9 +33,10 @@ RunLoop::RunLoop(Engine* engine, internal::ThreadRing* ring, std::vector<RunHook
       drain_name_(record::InternName("inferprobe.drain")),
       last_drain_ns_(NowNs()) {}
 
-Result<int64_t> RunLoop::Run(RunMode mode) {
-  const bool observed = mode == RunMode::kPairOn || mode == RunMode::kWarmupOn;
+Result<int64_t> RunLoop::Run(RunMode mode, uint32_t group) {
+  const bool observed = IsObserved(mode);
   const uint64_t cells_before = ring_->head;
+  const uint64_t lost_before = ring_->lost->load(std::memory_order_relaxed);
   for (RunHook* hook : hooks_) hook->BeforeRun(mode);
 
   const record::OpenedSlice slice = record::OpenSlice(ring_);
@@ -43,13 +49,17 @@ Result<int64_t> RunLoop::Run(RunMode mode) {
   if (!ran) return tl::unexpected(std::move(ran).error());
 
   const profile::RunDisturbance cost = callbacks_.run_cost();
+  const bool incomplete = ring_->lost->load(std::memory_order_relaxed) != lost_before;
   const std::array<record::Cell, 2> cells = {
-      record::Cell{start, end, run_name_, slice.id, slice.parent,
-                   record::PackInfo(record::CellType::kRun, static_cast<uint32_t>(mode))},
+      record::Cell{
+          start, end, run_name_, slice.id, slice.parent,
+          record::PackInfo(record::CellType::kRun, static_cast<uint32_t>(mode) | group << 4)},
       record::Cell{static_cast<uint64_t>(cost.run_queue_delay_ns),
                    uint64_t{cost.involuntary_switches} << 32 | cost.voluntary_switches, 0,
                    cost.minor_faults, cost.major_faults,
-                   record::PackInfo(record::CellType::kRunFacts, 0)}};
+                   record::PackInfo(record::CellType::kRunFacts, incomplete ? 1 : 0)}};
+  // A run that filled the ring must not be lost with its inside.
+  if (incomplete) INFERPROBE_RETURN_IF_ERROR(callbacks_.drain());
   record::PublishGroup(ring_, cells);
   cells_per_run_ = std::max(cells_per_run_, ring_->head - cells_before);
   return Clock().ToNs(end) - Clock().ToNs(start);
@@ -58,8 +68,8 @@ Result<int64_t> RunLoop::Run(RunMode mode) {
 bool RunLoop::RingIsFilling() const {
   const uint64_t capacity = ring_->mask + 1;
   const uint64_t used = ring_->head - ring_->shared_tail->load(std::memory_order_relaxed);
-  // Room for two more runs (a triple holds one observed run and two short ones).
-  return capacity - used < std::max(2 * cells_per_run_, capacity / 4);
+  // Room for two observed runs, and the short ones of a triple.
+  return capacity - used < std::max(3 * cells_per_run_, capacity / 4);
 }
 
 Result<void> RunLoop::Drain() {
@@ -115,12 +125,21 @@ Result<std::vector<int64_t>> RunLoop::Runs(RunMode mode, const Limits& limits, c
 
 Result<uint64_t> RunLoop::Triples(uint64_t seed, const Limits& limits) {
   SplitMix64 random(seed);
+  uint32_t group = 0;
+  int64_t last_ns = 0;
   const auto step = [&]() -> Result<void> {
+    ++group;
     std::array<RunMode, 3> order = {RunMode::kPairOff, RunMode::kPairNull, RunMode::kPairOn};
     std::swap(order[2], order[random.Below(3)]);
     std::swap(order[1], order[random.Below(2)]);
     for (const RunMode mode : order) {
-      if (auto ran = Run(mode); !ran) return tl::unexpected(std::move(ran).error());
+      if (last_ns < kSettleBelowNs) {
+        const RunMode settle = IsObserved(mode) ? RunMode::kSettleOn : RunMode::kSettle;
+        if (auto ran = Run(settle); !ran) return tl::unexpected(std::move(ran).error());
+      }
+      auto ran = Run(mode, group);
+      if (!ran) return tl::unexpected(std::move(ran).error());
+      last_ns = *ran;
     }
     return {};
   };

@@ -30,8 +30,8 @@ class RunLoop {
   RunLoop(Engine* engine, internal::ThreadRing* ring, std::vector<RunHook*> hooks,
           Callbacks callbacks);
 
-  // One run; its time in ns. Publishes the run and what disturbed it.
-  Result<int64_t> Run(profile::RunMode mode);
+  // One run; its time in ns. Publishes the run and what disturbed it. `group`: its triple.
+  Result<int64_t> Run(profile::RunMode mode, uint32_t group = 0);
 
   // A loop ends at exactly `runs`, or after `ns` (never before `at_least` runs), or when the stop
   // rule says so, which is asked after each block of about 50 ms.
@@ -43,7 +43,9 @@ class RunLoop {
   using Stop = std::function<bool(const std::vector<int64_t>& samples_ns, int64_t elapsed_ns)>;
   Result<std::vector<int64_t>> Runs(profile::RunMode mode, const Limits& limits, const Stop& stop);
 
-  // Triples of off, off again and on, each in random order. Returns their number.
+  // Triples of off, off again and on, each in random order. Returns their number. Short runs have
+  // an unmeasured one before them: two instances of a program have weights of their own, and a run
+  // that follows one of the other instance would find its caches cold.
   Result<uint64_t> Triples(uint64_t seed, const Limits& limits);
 
   // Time that the last loop spent in its blocks.

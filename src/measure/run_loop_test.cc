@@ -131,16 +131,25 @@ TEST_F(RunLoopTest, TriplesHoldEachModeOnceInChangingOrder) {
   EXPECT_EQ(CountRuns(RunMode::kPairOff), 200U);
   EXPECT_EQ(CountRuns(RunMode::kPairNull), 200U);
   EXPECT_EQ(CountRuns(RunMode::kPairOn), 200U);
-  EXPECT_EQ(engine_.observed_runs, 200U);
+  EXPECT_EQ(engine_.observed_runs, 400U);  // each with one that settles before it
+  std::vector<profile::Run> measured;
+  for (size_t i = 0; i < profile_.runs.size(); ++i) {
+    if (profile_.runs[i].mode < RunMode::kPairOff) continue;
+    const bool observed = profile_.runs[i].mode == RunMode::kPairOn;
+    EXPECT_EQ(profile_.runs[i - 1].mode, observed ? RunMode::kSettleOn : RunMode::kSettle);
+    measured.push_back(profile_.runs[i]);
+  }
+  ASSERT_EQ(measured.size(), 600U);
   std::array<int, 3> first{};
-  for (size_t i = 0; i < profile_.runs.size(); i += 3) {
+  for (size_t i = 0; i < measured.size(); i += 3) {
     std::array<bool, 3> seen{};
     for (size_t k = 0; k < 3; ++k) {
-      seen[static_cast<size_t>(profile_.runs[i + k].mode) -
-           static_cast<size_t>(RunMode::kPairOff)] = true;
+      EXPECT_EQ(measured[i + k].group, i / 3 + 1);
+      seen[static_cast<size_t>(measured[i + k].mode) - static_cast<size_t>(RunMode::kPairOff)] =
+          true;
     }
     EXPECT_TRUE(seen[0] && seen[1] && seen[2]) << "triple " << i / 3;
-    ++first[static_cast<size_t>(profile_.runs[i].mode) - static_cast<size_t>(RunMode::kPairOff)];
+    ++first[static_cast<size_t>(measured[i].mode) - static_cast<size_t>(RunMode::kPairOff)];
   }
   for (const int count : first) EXPECT_GT(count, 30);  // 67 expected; 30 is 5 sigma away
 }
@@ -150,7 +159,8 @@ TEST_F(RunLoopTest, AnObservedRunsInsideBelongsToIt) {
   ASSERT_TRUE(loop_->Triples(1, {.runs = 3}));
   importer_->Drain();
   for (const profile::Run& run : profile_.runs) {
-    EXPECT_EQ(run.slice_count, run.mode == RunMode::kPairOn ? 11U : 1U);
+    const bool observed = run.mode == RunMode::kPairOn || run.mode == RunMode::kSettleOn;
+    EXPECT_EQ(run.slice_count, observed ? 11U : 1U);
   }
 }
 
@@ -178,6 +188,38 @@ TEST_F(RunLoopTest, ADrainIsASliceOfItsOwn) {
   importer_->Drain();
   ASSERT_EQ(profile_.slices.size(), 1U);
   EXPECT_EQ(profile_.Name(profile_.slices[0]), "inferprobe.drain");
+}
+
+TEST(EngineRelease, HooksHearOfItAfterTheEngineIsGoneAlsoOnAnEarlyReturn) {
+  struct Hook final : RunHook {
+    explicit Hook(const bool* engine_gone) : gone(engine_gone) {}
+    void EngineReleased() override { heard += *gone ? 1 : 100; }
+    const bool* gone;
+    int heard = 0;
+  };
+  bool gone = false;
+  Hook hook(&gone);
+  const auto fails = [&]() -> Result<void> {
+    const EngineRelease release([&] { gone = true; }, {&hook});
+    return MakeError(ErrorCode::kEngine, "no");
+  };
+  EXPECT_FALSE(fails());
+  EXPECT_EQ(hook.heard, 1);
+}
+
+TEST_F(RunLoopTest, ARunThatOverflowsTheRingIsKeptAndMarked) {
+  engine_.cells = 2000;  // the ring holds 1,024
+  auto ran = loop_->Run(RunMode::kPairOn, 1);
+  ASSERT_TRUE(ran);
+  importer_->Drain();
+  ASSERT_EQ(profile_.runs.size(), 1U);
+  EXPECT_TRUE(profile_.runs[0].incomplete);
+  EXPECT_GT(profile_.losses.Get(profile::Loss::kRingDropped), 900U);
+  engine_.cells = 10;
+  ASSERT_TRUE(loop_->Run(RunMode::kPairOn, 2));
+  importer_->Drain();
+  ASSERT_EQ(profile_.runs.size(), 2U);
+  EXPECT_FALSE(profile_.runs[1].incomplete);
 }
 
 }  // namespace

@@ -61,11 +61,12 @@ INFERPROBE_WIRE(OutputCheck, verdict, max_abs_error, text, profiled_equal, repea
 namespace measure {
 
 static void to_json(json& out, const PerfOptions& options) {
-  out = {
-      {"model", options.model},   {"engine", options.engine},          {"method", options.method},
-      {"inputs", options.inputs}, {"data", options.data_files},        {"shapes", options.shapes},
-      {"seed", options.seed},     {"warmup", options.warmup},          {"threads", options.threads},
-      {"run_id", options.run_id}, {"ring_events", options.ring_events}};
+  out = {{"model", options.model},     {"engine", options.engine},
+         {"method", options.method},   {"inputs", options.inputs},
+         {"data", options.data_files}, {"shapes", options.shapes},
+         {"warmup", options.warmup},   {"threads", options.threads},
+         {"run_id", options.run_id},   {"ring_events", options.ring_events}};
+  if (options.seed) out["seed"] = *options.seed;
   if (options.iterations) out["iterations"] = *options.iterations;
   if (options.duration_s) out["duration_s"] = *options.duration_s;
 }
@@ -76,11 +77,11 @@ static void from_json(const json& in, PerfOptions& options) {
   in.at("inputs").get_to(options.inputs);
   in.at("data").get_to(options.data_files);
   in.at("shapes").get_to(options.shapes);
-  in.at("seed").get_to(options.seed);
   in.at("warmup").get_to(options.warmup);
   in.at("threads").get_to(options.threads);
   in.at("run_id").get_to(options.run_id);
   in.at("ring_events").get_to(options.ring_events);
+  if (in.contains("seed")) options.seed = in.at("seed").get<uint64_t>();
   if (in.contains("iterations")) options.iterations = in.at("iterations").get<uint64_t>();
   if (in.contains("duration_s")) options.duration_s = in.at("duration_s").get<double>();
 }
@@ -115,19 +116,21 @@ std::string Encode(const Message& message) {
 }
 
 Result<Message> Decode(std::string_view bytes) {
-  const json parsed = json::from_msgpack(bytes, /*strict=*/true, /*allow_exceptions=*/false);
+  std::string why = "its type is unknown";
   try {
+    const json parsed = json::from_msgpack(bytes);
     const auto index = parsed.at("type").get<size_t>();
     if (index < std::variant_size_v<Message>) {
       return FromIndex(index, parsed.at("body"),
                        std::make_index_sequence<std::variant_size_v<Message>>());
     }
-  } catch (const json::exception&) {
-    // Falls through: the other side is not one of ours.
+  } catch (const json::exception& error) {
+    why = error.what();
   }
   return MakeError(
       ErrorCode::kInternal,
-      fmt::format("a message between inferprobe and its worker is broken ({} bytes)", bytes.size()),
+      fmt::format("a message between inferprobe and its worker ({} bytes) is broken: {}",
+                  bytes.size(), why),
       "are the command and its worker from one build?");
 }
 

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
 
+#include "analyze/steady_state.h"
 #include "analyze/stop_rule.h"
 #include "base/files.h"
 #include "base/message_channel.h"
 #include "inferprobe/recorder.h"
+#include "inferprobe/session.h"
 #include "measure/engine_registry.h"
 #include "measure/inputs/compare_outputs.h"
 #include "measure/inputs/inputs.h"
@@ -71,16 +75,19 @@ class Worker {
   Result<void> Load();
   Result<void> ChooseInputs();
   Result<void> CheckOutputs();
+  Result<void> CheckBundledCases(const std::vector<Tensor>& first_outputs);
+  Result<void> MeasureAndDrain(RunLoop* loop);
   Result<void> Measure(RunLoop* loop);
   Result<void> DrainRings();
   Result<std::vector<std::string>> OutputHashes(bool observed, std::vector<Tensor>* outputs);
 
   base::MessageChannel channel_;
   PlanMessage plan_;
-  std::unique_ptr<Engine> engine_;
+  std::optional<RuntimeSession> session_;
+  Engine* engine_ = nullptr;  // the session's
   internal::ThreadRing* ring_ = nullptr;
   profile::ModelFacts model_;
-  std::vector<Tensor> expected_;
+  std::vector<BundledCase> cases_;  // whose outputs are checked
   profile::OutputCheck outputs_;
 };
 
@@ -121,19 +128,21 @@ Result<void> Worker::DrainRings() {
 }
 
 Result<void> Worker::Load() {
+  // The plugin's libraries are not part of the model's load.
   auto plugin = LoadPlugin(plan_.options.engine);
   if (!plugin) return tl::unexpected(plugin.error());
 
-  LoadOptions load;
-  load.path = plan_.options.model;
+  RuntimeSessionOptions load;
+  load.engine = plan_.options.engine;
   load.method = plan_.options.method;
   load.data_files = plan_.options.data_files;
   load.threads = plan_.options.threads;
   const uint64_t start = NowTicks();
-  auto engine = (*plugin)->Load(load);
+  auto session = RuntimeSession::Load(plan_.options.model, load);
   const uint64_t end = NowTicks();
-  if (!engine) return tl::unexpected(engine.error());
-  engine_ = std::move(*engine);
+  if (!session) return tl::unexpected(session.error());
+  session_.emplace(std::move(*session));
+  engine_ = &session_->engine();
   const record::OpenedSlice slice = record::OpenSlice(ring_);
   record::CloseSlice(ring_, slice);
   record::Publish(ring_, record::Cell{start, end, record::InternName("load"), slice.id, 0,
@@ -144,16 +153,17 @@ Result<void> Worker::Load() {
 Result<void> Worker::ChooseInputs() {
   model_ = engine_->model();
   const std::vector<TensorSpec> specs = engine_->inputs();
-  std::vector<BundledCase> cases = engine_->bundled_cases();
   std::vector<Tensor> inputs;
   std::vector<std::string> sources;
-  if (plan_.options.inputs.empty() && plan_.options.shapes.empty() && !cases.empty()) {
-    inputs = std::move(cases.front().inputs);
-    expected_ = std::move(cases.front().expected);
+  if (plan_.options.inputs.empty() && plan_.options.shapes.empty() && !plan_.options.seed) {
+    cases_ = engine_->bundled_cases();
+  }
+  if (!cases_.empty()) {
+    inputs = cases_.front().inputs;
     sources.assign(inputs.size(), "bundled case 0");
   } else {
-    auto resolved =
-        ResolveInputs(specs, {plan_.options.inputs, plan_.options.shapes, plan_.options.seed});
+    auto resolved = ResolveInputs(
+        specs, {plan_.options.inputs, plan_.options.shapes, plan_.options.seed.value_or(0)});
     if (!resolved) return tl::unexpected(resolved.error());
     inputs = std::move(resolved->tensors);
     sources = std::move(resolved->sources);
@@ -181,6 +191,45 @@ Result<std::vector<std::string>> Worker::OutputHashes(bool observed, std::vector
   return hashes;
 }
 
+// Each case of a bundled program is run once and compared; the measurement is of case 0.
+Result<void> Worker::CheckBundledCases(const std::vector<Tensor>& first_outputs) {
+  for (size_t i = 0; i < cases_.size(); ++i) {
+    if (cases_[i].expected.empty()) continue;
+    std::vector<Tensor> outputs = first_outputs;
+    if (i > 0) {
+      INFERPROBE_RETURN_IF_ERROR(engine_->SetInputs(cases_[i].inputs));
+      INFERPROBE_RETURN_IF_ERROR(engine_->Run(false));
+      auto taken = engine_->Outputs(false);
+      if (!taken) return tl::unexpected(taken.error());
+      outputs = std::move(*taken);
+    }
+    const OutputComparison comparison = CompareOutputs(outputs, cases_[i].expected);
+    if (comparison.max_abs_error &&
+        (!outputs_.max_abs_error || *comparison.max_abs_error > *outputs_.max_abs_error)) {
+      outputs_.max_abs_error = *comparison.max_abs_error;
+    }
+    if (outputs_.verdict == profile::OutputCheck::Verdict::kMismatch) continue;
+    outputs_.verdict = comparison.match ? profile::OutputCheck::Verdict::kMatch
+                                        : profile::OutputCheck::Verdict::kMismatch;
+    outputs_.text = fmt::format("bundled case {} of {}: {}", i, cases_.size(), comparison.text);
+  }
+  if (cases_.size() > 1) INFERPROBE_RETURN_IF_ERROR(engine_->SetInputs(cases_.front().inputs));
+  return {};
+}
+
+bool EnoughRemains(const analyze::StopRule& rule, std::span<const int64_t> samples_ns,
+                   int64_t elapsed_ns) {
+  const std::vector<double> samples(samples_ns.begin(), samples_ns.end());
+  const size_t start = analyze::FindSteadyState(samples).start;
+  if (start == 0) return true;
+  const double all = std::accumulate(samples.begin(), samples.end(), 0.0);
+  const double rest =
+      std::accumulate(samples.begin() + static_cast<std::ptrdiff_t>(start), samples.end(), 0.0);
+  const auto rest_ns = static_cast<int64_t>(static_cast<double>(elapsed_ns) * rest / all);
+  analyze::StopDecider decider(rule);
+  return decider.Decide(samples_ns.subspan(start), rest_ns) != analyze::StopReason::kContinue;
+}
+
 // After the first run: what came out, whether it comes out again, and with profiling on too. A
 // program that keeps state between runs differs from run to run by design; then the comparison with
 // the profiled instance says nothing and is not made.
@@ -189,13 +238,7 @@ Result<void> Worker::CheckOutputs() {
   auto first = OutputHashes(false, &outputs);
   if (!first) return tl::unexpected(first.error());
   outputs_.sha256 = *first;
-  if (!expected_.empty()) {
-    const OutputComparison comparison = CompareOutputs(outputs, expected_);
-    outputs_.verdict = comparison.match ? profile::OutputCheck::Verdict::kMatch
-                                        : profile::OutputCheck::Verdict::kMismatch;
-    outputs_.text = comparison.text;
-    if (comparison.max_abs_error) outputs_.max_abs_error = *comparison.max_abs_error;
-  }
+  INFERPROBE_RETURN_IF_ERROR(CheckBundledCases(outputs));
   INFERPROBE_RETURN_IF_ERROR(engine_->Run(false));
   auto second = OutputHashes(false, nullptr);
   if (!second) return tl::unexpected(second.error());
@@ -232,12 +275,16 @@ Result<void> Worker::Measure(RunLoop* loop) {
   rule.iterations = plan_.options.iterations;
   rule.duration_s = plan_.options.duration_s;
   if (rule.iterations) limits.runs = *rule.iterations;
+  limits.at_least = rule.fewest;
   if (rule.duration_s) limits.ns = static_cast<int64_t>(*rule.duration_s * 1e9);
   analyze::StopDecider decider(rule);
   const auto stop = [&](const std::vector<int64_t>& samples, int64_t elapsed_ns) {
     (void)SendPhase("latency", samples.size(), limits.runs == UINT64_MAX ? 0 : limits.runs,
                     static_cast<double>(elapsed_ns) / 1e9);
-    return decider.Decide(samples, elapsed_ns) != analyze::StopReason::kContinue;
+    const analyze::StopReason reason = decider.Decide(samples, elapsed_ns);
+    if (reason != analyze::StopReason::kPrecise) return reason != analyze::StopReason::kContinue;
+    // A slow start will be cut off: what remains must be enough.
+    return EnoughRemains(rule, samples, elapsed_ns);
   };
   auto samples = loop->Runs(RunMode::kLatency, limits, stop);
   if (!samples) return tl::unexpected(samples.error());
@@ -252,9 +299,16 @@ Result<void> Worker::Measure(RunLoop* loop) {
   triples.at_least = 3;
   if (!rule.iterations) triples.ns = std::min(latency_ns, kProfileBudgetNs);
   INFERPROBE_RETURN_IF_ERROR(SendPhase("profile", 0, triples.runs, 0));
-  auto done = loop->Triples(plan_.options.seed + plan_.process, triples);
+  auto done = loop->Triples(plan_.options.seed.value_or(0) + plan_.process, triples);
   if (!done) return tl::unexpected(done.error());
   return {};
+}
+
+// What was recorded before a failure is handed over, too.
+Result<void> Worker::MeasureAndDrain(RunLoop* loop) {
+  auto measured = Measure(loop);
+  auto drained = loop->Drain();
+  return measured ? drained : measured;
 }
 
 Result<void> Worker::Perf() {
@@ -295,16 +349,16 @@ Result<void> Worker::Perf() {
   };
   callbacks.run_cost = [&] { return ledger.last_run(); };
   const std::vector<RunHook*> hooks = {&ledger};
-  RunLoop loop(engine_.get(), ring_, hooks, std::move(callbacks));
-  INFERPROBE_RETURN_IF_ERROR(Measure(&loop));
-  INFERPROBE_RETURN_IF_ERROR(loop.Drain());
-
   DoneMessage done;
-  done.memory = engine_->memory();
-  done.memory.peak_rss_bytes = PeakResidentBytes();
-  done.outputs = outputs_;
-  engine_.reset();
-  for (RunHook* hook : hooks) hook->EngineReleased();
+  {
+    // Also when a run fails: what a hook collects may come only when the engine goes.
+    const EngineRelease release([this] { session_.reset(); }, hooks);
+    RunLoop loop(engine_, ring_, hooks, std::move(callbacks));
+    INFERPROBE_RETURN_IF_ERROR(MeasureAndDrain(&loop));
+    done.memory = engine_->memory();
+    done.memory.peak_rss_bytes = PeakResidentBytes();
+    done.outputs = outputs_;
+  }
   return Send(done);
 }
 

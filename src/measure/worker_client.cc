@@ -12,7 +12,8 @@
 namespace inferprobe::measure {
 namespace {
 
-constexpr int kPollMs = 100;  // how soon a cancel is seen
+constexpr int kPollMs = 100;    // how soon a cancel is seen
+constexpr int kExitMs = 5'000;  // for an engine's destructors; a hanging one is killed
 
 struct Started {
   base::Process process;
@@ -50,9 +51,10 @@ std::string EngineTrackName(const WorkerOutcome& outcome, int32_t instruction) {
 
 // The words for a worker that ended without `done` or `error`.
 Error DeathOf(base::Process* process, const std::string& doing) {
-  auto exit = process->Wait();
+  auto exit = process->WaitOrKill(kExitMs);
   std::string how = exit ? exit->Text() : exit.error().message;
   if (exit && exit->signal != 0) how = "was " + how;
+  if (exit && exit->killed_for_hanging) how = "hung, and was killed";
   Error error;
   error.code = ErrorCode::kCrashed;
   error.message = fmt::format("the worker process {} while {}", how, doing);
@@ -106,7 +108,9 @@ Result<WorkerOutcome> WorkerClient::Run(const std::string& program, const PlanMe
     if (cancel_ != nullptr && cancel_->load()) {
       (void)import();
       return MakeError(ErrorCode::kCrashed, "interrupted",
-                       "what had been drained is in the trace's .partial file");
+                       plan.options.trace.empty()
+                           ? ""
+                           : "what had been recorded is in the trace's .partial file");
     }
     auto received = channel.Receive(kPollMs, &process);
     const bool gone = !received || received->what == base::Received::What::kClosed;
@@ -139,7 +143,7 @@ Result<WorkerOutcome> WorkerClient::Run(const std::string& program, const PlanMe
   INFERPROBE_RETURN_IF_ERROR(import());
   if (outcome.done) {
     // A crash after `done` (static destructors of an engine) harms no result, but is said.
-    auto exit = process.Wait();
+    auto exit = process.WaitOrKill(kExitMs);
     if (exit && !exit->ok()) outcome.failure = DeathOf(&process, "exiting, after all was measured");
   }
   return outcome;

@@ -100,6 +100,8 @@ enum class RunMode : uint8_t {
   kWarmup,      // discarded
   kWarmupOn,    // discarded, profiling on: before the perturbation loop
   kLatency,     // the loop that latency comes from; profiling off
+  kSettle,      // unmeasured: fills the caches before a run of a triple
+  kSettleOn,    // the same with profiling on
   kPairOff,     // perturbation loop, profiling off
   kPairNull,    // perturbation loop, profiling off again: the A-against-A partner
   kPairOn,      // perturbation loop, profiling on: the rows come from these
@@ -120,6 +122,7 @@ struct RunDisturbance {
 struct Run {
   RunMode mode = RunMode::kLatency;
   uint16_t process = 0;  // index of the worker process that ran it
+  bool incomplete = false;  // events of it were dropped: it is not in the rows
   uint32_t group = 0;    // number of its triple in the perturbation loop, from 1; 0: none
   int64_t start_ns = 0;
   int64_t dur_ns = 0;

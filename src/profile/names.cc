@@ -120,6 +120,8 @@ const char* RunModeName(RunMode mode) {
     case RunMode::kWarmup: return "warmup";
     case RunMode::kWarmupOn: return "warmup_profiled";
     case RunMode::kLatency: return "latency";
+    case RunMode::kSettle: return "settle";
+    case RunMode::kSettleOn: return "settle_profiled";
     case RunMode::kPairOff: return "pair_off";
     case RunMode::kPairNull: return "pair_null";
     case RunMode::kPairOn: return "pair_on";

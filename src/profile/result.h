@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "inferprobe/result.h"
 #include "profile/facts.h"
 #include "profile/loss.h"
 #include "profile/metric.h"
@@ -179,6 +180,7 @@ struct PerfResult {
   OutputCheck outputs;
   std::vector<ProcessResult> processes;
   LossCounts losses;
+  std::vector<Error> unwritten;  // outputs that were asked for and could not be written
 };
 
 }  // namespace inferprobe::profile

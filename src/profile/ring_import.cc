@@ -317,6 +317,7 @@ void RingImporter::AddRunFacts(Ring& ring, const Cell& cell) {
     profile_->losses.Add(Loss::kUnbalancedEnd);
     return;
   }
+  profile_->runs[ring.last_run].incomplete = Info24(cell) == 1;
   RunDisturbance& disturbance = profile_->runs[ring.last_run].disturbance;
   disturbance.run_queue_delay_ns = static_cast<int64_t>(cell.start);
   disturbance.involuntary_switches = static_cast<uint32_t>(cell.end >> 32);

@@ -47,8 +47,8 @@ def test_perfetto_sees_the_slices_of_the_result(
 ) -> None:
     result, folder = one_run
     counts = slice_counts(folder / "t.pftrace")
-    # First, two warm-ups, the loop, three profiled warm-ups, the triples.
-    assert counts["run"] == 1 + 2 + RUNS + 3 + 3 * RUNS
+    # First, two warm-ups, the loop, three profiled warm-ups, the triples, each run settled before.
+    assert counts["run"] == 1 + 2 + RUNS + 3 + 2 * 3 * RUNS
     assert counts["load"] == 1
     with open_trace(folder / "t.pftrace") as trace:
         profiled = """

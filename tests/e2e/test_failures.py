@@ -33,7 +33,11 @@ def children_of(pid: int) -> list[int]:
 
 
 def start(
-    command: str, args: list[object], cwd: pathlib.Path, env: dict[str, str]
+    command: str,
+    args: list[object],
+    cwd: pathlib.Path,
+    env: dict[str, str],
+    own_group: bool = False,
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [command, *map(str, args)],
@@ -42,6 +46,7 @@ def start(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=own_group,
         text=True,
     )
 
@@ -254,8 +259,9 @@ def test_a_write_that_fails_leaves_no_half_file(
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (2000, 2000))
     mark.with_suffix(".go").touch()
     stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 1 and stdout == ""
+    assert process.returncode == 1
     assert name in stderr and "too large" in stderr
+    assert "latency" in stdout, "the measurement itself is not lost"
     assert list(out.iterdir()) == []
 
 
@@ -283,6 +289,81 @@ def test_the_model_is_never_overwritten(
     model.write_bytes(content)
     done = run("perf", model, "--output", model, "--force")
     assert done.returncode == 2 and model.read_bytes() == content
+    (tmp_path / "link.pte").symlink_to(model)
+    os.link(model, tmp_path / "hard.pte")
+    for other in ("./m.pte", "link.pte", "hard.pte", f"../{tmp_path.name}/m.pte"):
+        for flag in ("--output", "--trace", "--etdump"):
+            done = run("perf", model, "--iterations", 3, flag, other, "--force")
+            assert done.returncode == 2, (flag, other)
+            assert model.read_bytes() == content
+
+
+def test_an_input_is_never_overwritten(
+    run: Run, samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    content = (samples / "data" / "vision_xnnpack.input0.npy").read_bytes()
+    (tmp_path / "in.npy").write_bytes(content)
+    model = samples / "vision_xnnpack.pte"
+    done = run("perf", model, "--input", "0=in.npy", "--output", "./in.npy", "--force")
+    assert done.returncode == 2
+    assert (tmp_path / "in.npy").read_bytes() == content
+
+
+def test_a_worker_that_hangs_at_its_end_is_ended(
+    run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
+    model = fake_model(spin_us=5, ops=1, hang_at_exit=1)
+    done = run("perf", model, *FAKE, "--iterations", 5, "--output", "r.json", env=fake_env)
+    assert done.returncode == 1 and "hung" in done.stderr
+    assert len(load(tmp_path / "r.json")["latency_ms"]["samples"][0]) == 5
+
+
+def test_no_output_stream_is_no_crash(command: str, samples: pathlib.Path) -> None:
+    model = samples / "text_portable.pte"
+    for script in (
+        f"{command} perf nosuch.pte 2>&-",
+        f"{command} perf nosuch.pte 2>/dev/full",
+        f"{command} perf {model} --iterations 3 >/dev/full",
+        f"{command} perf {model} --iterations 3 --format json >/dev/full",
+        f"{command} perf {model} --iterations 3 --format csv >&-",
+        f"{command} doctor >/dev/full",
+        f"{command} --help >/dev/full",
+    ):
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1, script
+
+
+def test_terminating_the_whole_group_ends_in_order(
+    command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
+    mark = tmp_path / "mark"
+    model = fake_model(spin_us=20, mark_at=f"50 {mark}")
+    args = ["perf", model, *FAKE, "--iterations", 1000, "--trace", "t.pftrace"]
+    process = start(command, args, tmp_path, fake_env, own_group=True)
+    wait_for(mark)
+    os.killpg(process.pid, signal.SIGTERM)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 1 and "interrupted" in stderr
+    assert not (tmp_path / "t.pftrace").exists()
+
+
+def test_two_writers_of_one_name_do_not_mix(
+    command: str, fake_env: dict[str, str], fake_model: Model, run: Run, tmp_path: pathlib.Path
+) -> None:
+    mark = tmp_path / "mark"
+    model = fake_model("slow.fake", spin_us=20, mark_at=f"50 {mark}")
+    args = ["perf", model, *FAKE, "--iterations", 60, "--trace", "t.pftrace", "--force"]
+    process = start(command, args, tmp_path, fake_env)
+    wait_for(mark)
+    other = fake_model("quick.fake", spin_us=5)
+    done = run(
+        "perf", other, *FAKE, "--iterations", 5, "--trace", "t.pftrace", "--force", env=fake_env
+    )
+    assert done.returncode == 2 and "t.pftrace" in done.stderr
+    pathlib.Path(f"{mark}.go").touch()
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert slice_counts(tmp_path / "t.pftrace")["run"] > 100
 
 
 def test_one_name_for_two_outputs_is_refused(run: Run, samples: pathlib.Path) -> None:

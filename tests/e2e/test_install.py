@@ -48,6 +48,56 @@ def test_a_project_finds_builds_and_runs_it(prefix: pathlib.Path, tmp_path: path
     assert run(tmp_path / "scoped_c") == "recorded\n"
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Everything that a plain `cmake --install` installs."""
+    if not (BUILD / "libinferprobe_engine_executorch.so").exists():
+        pytest.skip(f"{BUILD} has no engine plugin: build it, or set INFERPROBE_BUILD")
+    prefix = tmp_path_factory.mktemp("whole")
+    run("cmake", "--install", BUILD, "--prefix", prefix)
+    return prefix
+
+
+def test_a_project_runs_a_model(whole: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    run(*configure(whole, tmp_path))
+    run("cmake", "--build", tmp_path, "--target", "session")
+    said = run(tmp_path / "session", ROOT / "samples/text_portable.pte")
+    assert said == "f32[1,512], all of it\n"
+
+
+def test_nothing_of_the_build_folder_is_used(whole: pathlib.Path) -> None:
+    libraries = sorted((whole / "lib").rglob("*.so"))
+    assert [str(library.relative_to(whole / "lib")) for library in libraries] == [
+        "inferprobe/libinferprobe_engine_executorch.so",
+        "libinferprobe_record.so",
+        "libinferprobe_session.so",
+    ]
+    for file in [*libraries, whole / "bin/inferprobe"]:
+        dynamic = run("readelf", "-d", file)
+        assert str(BUILD) not in dynamic, dynamic
+
+
+def test_the_command_runs_a_model(whole: pathlib.Path) -> None:
+    model = ROOT / "samples/text_portable.pte"
+    said = run(whole / "bin/inferprobe", "perf", "--model", model, "--runs", "3")
+    assert "text_portable.pte" in said
+
+
+def test_a_component_that_is_missing_is_named(prefix: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\n"
+        "project(needs_session CXX)\n"
+        "find_package(inferprobe REQUIRED COMPONENTS session)\n"
+    )
+    done = subprocess.run(
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "session" in done.stderr
+
+
 def test_public_headers_stand_alone(prefix: pathlib.Path, tmp_path: pathlib.Path) -> None:
     headers = sorted((prefix / "include/inferprobe").glob("*.h"))
     assert {"scope.h", "recorder.h", "clock.h", "inferprobe.h"} <= {h.name for h in headers}

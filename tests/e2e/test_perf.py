@@ -215,6 +215,9 @@ def test_quiet_prints_nothing(run: Run, samples: pathlib.Path) -> None:
         ["perf", "m.pte", "--format", "xml"],
         ["perf", "m.pte", "--iterations", "3", "--duration", "1"],
         ["perf", "m.pte", "--duration", "-1"],
+        ["perf", "m.pte", "--seed", "-1"],
+        ["perf", "m.pte", "--seed", "18446744073709551616"],
+        ["perf", "m.pte", "--output", ""],
     ],
 )
 def test_wrong_usage_exits_2(run: Run, args: list[str]) -> None:

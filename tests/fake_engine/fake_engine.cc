@@ -10,6 +10,7 @@
 //   fail_load TEXT      loading fails with TEXT
 //   mark_at N PATH      in run N: creates PATH, then waits until it is killed or PATH.go is there
 //   say TEXT            printed on stderr at load
+//   hang_at_exit 1      the process does not end by itself
 //   drift 1             outputs change from run to run
 #include <fcntl.h>
 #include <unistd.h>
@@ -35,6 +36,11 @@ class FakeEngine final : public Engine {
   Result<void> Start(const LoadOptions& options) {
     if (script_.contains("say")) std::fprintf(stderr, "%s\n", script_["say"].c_str());
     if (script_.contains("fail_load")) return MakeError(ErrorCode::kEngine, script_["fail_load"]);
+    if (script_.contains("hang_at_exit")) {
+      std::atexit([] {
+        for (;;) pause();
+      });
+    }
     model_.path = options.path;
     model_.format = "fake";
     model_.method = options.method;
