@@ -505,7 +505,8 @@ OperatorTable BuildOperators(const Profile& profile, const profile::ModelFacts& 
                              const OperatorOptions& options) {
   RowBuilder builder(profile);
   for (const Run& run : profile.runs) {
-    if (run.mode == RunMode::kPairOn) builder.AddRun(run);
+    // Without some of its events a run's rows would blame the rest.
+    if (run.mode == RunMode::kPairOn && !run.incomplete) builder.AddRun(run);
   }
   return TableWriter(profile, model, options, builder).Write();
 }
