@@ -1,16 +1,24 @@
-# The package that other projects find: headers, the library, and a target inferprobe::record.
-# `cmake --install build --prefix P --component record` installs this part alone.
+# What `cmake --install build --prefix P` puts there:
+#
+#   component  what
+#   record     headers, libinferprobe_record.so, the package with its target inferprobe::record
+#   session    libinferprobe_session.so, engine plugins in lib/inferprobe, inferprobe::session
+#   command    bin/inferprobe
+#
+# `--component record` installs the first alone; each of the others needs those above it.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/inferprobe)
+set(plugin_dir ${CMAKE_INSTALL_LIBDIR}/inferprobe)  # searched by src/measure/engine_registry.cc
+
 install(TARGETS inferprobe_record EXPORT inferprobeTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT record)
-install(DIRECTORY ${CMAKE_CURRENT_LIST_DIR}/../../include/inferprobe
+install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/inferprobe
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT record FILES_MATCHING PATTERN "*.h")
 install(EXPORT inferprobeTargets NAMESPACE inferprobe::
   DESTINATION ${package_dir} COMPONENT record)
 configure_package_config_file(
-  ${CMAKE_CURRENT_LIST_DIR}/../../cmake/inferprobeConfig.cmake.in
+  ${CMAKE_CURRENT_LIST_DIR}/inferprobeConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/inferprobeConfig.cmake
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/inferprobeConfigVersion.cmake
@@ -19,3 +27,27 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/inferprobeConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/inferprobeConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT record)
+
+if(TARGET inferprobe_session)
+  set_target_properties(inferprobe_session PROPERTIES
+    EXPORT_NAME session
+    INSTALL_RPATH "$ORIGIN")
+  install(TARGETS inferprobe_session EXPORT inferprobeSessionTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT session)
+  # An export of its own: a package without this component must not name its files.
+  install(EXPORT inferprobeSessionTargets NAMESPACE inferprobe::
+    DESTINATION ${package_dir} COMPONENT session)
+endif()
+if(TARGET inferprobe_engine_executorch)
+  # Its libraries are the wheel's, where that lay at build time; ours lie one folder up. Linked so,
+  # not changed at installing: the wheel's targets add paths that CMake does not find again then.
+  get_target_property(wheel_libraries inferprobe_engine_executorch BUILD_RPATH)
+  set_target_properties(inferprobe_engine_executorch PROPERTIES
+    BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH "$ORIGIN;$ORIGIN/..;${wheel_libraries}")
+  install(TARGETS inferprobe_engine_executorch
+    LIBRARY DESTINATION ${plugin_dir} COMPONENT session)
+endif()
+if(TARGET inferprobe)
+  install(TARGETS inferprobe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+endif()

@@ -9,8 +9,9 @@
 // With `options.observe` and a running Recorder, Run() records the inside of the model (operators,
 // delegates) into the calling thread's ring; without either it is the plain engine.
 //
-// The engine is a plugin, found beside the program, beside this library, or in the folders of
-// INFERPROBE_PLUGIN_PATH. A session may be used by one thread at a time.
+// The engine is a plugin, found beside the program, beside this library, in the folder `inferprobe`
+// beside it, or in the folders of INFERPROBE_PLUGIN_PATH. A session may be used by one thread at a
+// time.
 #pragma once
 
 #include <memory>

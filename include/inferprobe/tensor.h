@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "inferprobe/api.h"
+
 namespace inferprobe {
 
 enum class ScalarType : uint8_t {
@@ -23,8 +25,8 @@ enum class ScalarType : uint8_t {
   kUint16,
   kUint32,
   kUint64,
-  kComplexFloat32,  // two float16
-  kComplexFloat64,  // two float32
+  kComplexFloat32,   // two float16
+  kComplexFloat64,   // two float32
   kComplexFloat128,  // two float64
   kQint8,
   kQuint8,
@@ -32,9 +34,9 @@ enum class ScalarType : uint8_t {
 };
 
 // numpy's name where numpy has the type, torch's where it has not ("bfloat16").
-const char* ScalarTypeName(ScalarType type);
+INFERPROBE_API const char* ScalarTypeName(ScalarType type);
 // Bytes of one element.
-size_t ScalarTypeSize(ScalarType type);
+INFERPROBE_API size_t ScalarTypeSize(ScalarType type);
 
 // What an engine takes or gives at one position. A scalar argument of a program (an int, double or
 // bool that is no tensor) has `is_scalar` and shape {}.
@@ -49,7 +51,7 @@ struct TensorSpec {
 };
 
 // "f32[1,3,128,128]"-like text, as shown to people.
-std::string SpecText(ScalarType type, const std::vector<int64_t>& shape);
+INFERPROBE_API std::string SpecText(ScalarType type, const std::vector<int64_t>& shape);
 
 struct Tensor {
   ScalarType type = ScalarType::kFloat32;
@@ -59,6 +61,6 @@ struct Tensor {
 };
 
 // Number of elements; 1 for shape {}.
-int64_t ElementCount(const std::vector<int64_t>& shape);
+INFERPROBE_API int64_t ElementCount(const std::vector<int64_t>& shape);
 
 }  // namespace inferprobe

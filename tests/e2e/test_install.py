@@ -62,7 +62,7 @@ def test_a_project_runs_a_model(whole: pathlib.Path, tmp_path: pathlib.Path) -> 
     run(*configure(whole, tmp_path))
     run("cmake", "--build", tmp_path, "--target", "session")
     said = run(tmp_path / "session", ROOT / "samples/text_portable.pte")
-    assert said == "f32[1,512], all of it\n"
+    assert said == "f32[1,16,64], all of it\n"
 
 
 def test_nothing_of_the_build_folder_is_used(whole: pathlib.Path) -> None:
@@ -79,7 +79,7 @@ def test_nothing_of_the_build_folder_is_used(whole: pathlib.Path) -> None:
 
 def test_the_command_runs_a_model(whole: pathlib.Path) -> None:
     model = ROOT / "samples/text_portable.pte"
-    said = run(whole / "bin/inferprobe", "perf", "--model", model, "--runs", "3")
+    said = run(whole / "bin/inferprobe", "perf", model, "--iterations", "3")
     assert "text_portable.pte" in said
 
 
