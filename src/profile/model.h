@@ -46,8 +46,8 @@ struct Track {
   TrackType type = TrackType::kThread;
   Kind kind = Kind::kHostWall;
   int64_t pid = 0;
-  int64_t tid = 0;        // threads only
-  std::string unit;       // counters only
+  int64_t tid = 0;          // threads only
+  std::string unit;         // counters only
   uint32_t parent = kNone;  // an engine track's thread track
 };
 
@@ -83,9 +83,9 @@ static_assert(sizeof(Slice) == 32);
 struct SliceArgs {
   int32_t chain = -1;
   int32_t instruction = -1;
-  int32_t delegate_debug_id = -1;       // -1: none
-  StringId delegate_debug_name = 0;     // 0: none
-  uint32_t metadata = kNone;            // index into Profile::metadata
+  int32_t delegate_debug_id = -1;    // -1: none
+  StringId delegate_debug_name = 0;  // 0: none
+  uint32_t metadata = kNone;         // index into Profile::metadata
   bool operator==(const SliceArgs&) const = default;
 };
 
@@ -96,15 +96,15 @@ struct CounterSample {
 };
 
 enum class RunMode : uint8_t {
-  kFirst,       // the first run after load
-  kWarmup,      // discarded
-  kWarmupOn,    // discarded, profiling on: before the perturbation loop
-  kLatency,     // the loop that latency comes from; profiling off
-  kSettle,      // unmeasured: fills the caches before a run of a triple
-  kSettleOn,    // the same with profiling on
-  kPairOff,     // perturbation loop, profiling off
-  kPairNull,    // perturbation loop, profiling off again: the A-against-A partner
-  kPairOn,      // perturbation loop, profiling on: the rows come from these
+  kFirst,     // the first run after load
+  kWarmup,    // discarded
+  kWarmupOn,  // discarded, profiling on: before the perturbation loop
+  kLatency,   // the loop that latency comes from; profiling off
+  kSettle,    // unmeasured: fills the caches before a run of a triple
+  kSettleOn,  // the same with profiling on
+  kPairOff,   // perturbation loop, profiling off
+  kPairNull,  // perturbation loop, profiling off again: the A-against-A partner
+  kPairOn,    // perturbation loop, profiling on: the rows come from these
 };
 const char* RunModeName(RunMode mode);
 
@@ -121,9 +121,9 @@ struct RunDisturbance {
 // contiguous in Profile::slices, the kRun slice among them).
 struct Run {
   RunMode mode = RunMode::kLatency;
-  uint16_t process = 0;  // index of the worker process that ran it
+  uint16_t process = 0;     // index of the worker process that ran it
   bool incomplete = false;  // events of it were dropped: it is not in the rows
-  uint32_t group = 0;    // number of its triple in the perturbation loop, from 1; 0: none
+  uint32_t group = 0;       // number of its triple in the perturbation loop, from 1; 0: none
   int64_t start_ns = 0;
   int64_t dur_ns = 0;
   uint32_t first_slice = 0;

@@ -8,24 +8,36 @@ namespace inferprobe::profile {
 
 const char* KindName(Kind kind) {
   switch (kind) {
-    case Kind::kHostWall: return "host_wall";
-    case Kind::kHostCpu: return "host_cpu";
-    case Kind::kDevice: return "device";
-    case Kind::kEngineReported: return "engine_reported";
-    case Kind::kEngineMeanSinceCompile: return "engine_mean_since_compile";
-    case Kind::kDerived: return "derived";
+    case Kind::kHostWall:
+      return "host_wall";
+    case Kind::kHostCpu:
+      return "host_cpu";
+    case Kind::kDevice:
+      return "device";
+    case Kind::kEngineReported:
+      return "engine_reported";
+    case Kind::kEngineMeanSinceCompile:
+      return "engine_mean_since_compile";
+    case Kind::kDerived:
+      return "derived";
   }
   return "unknown";
 }
 
 const char* KindText(Kind kind) {
   switch (kind) {
-    case Kind::kHostWall: return "host wall";
-    case Kind::kHostCpu: return "host CPU";
-    case Kind::kDevice: return "device";
-    case Kind::kEngineReported: return "engine-reported";
-    case Kind::kEngineMeanSinceCompile: return "engine-reported mean since compile";
-    case Kind::kDerived: return "derived";
+    case Kind::kHostWall:
+      return "host wall";
+    case Kind::kHostCpu:
+      return "host CPU";
+    case Kind::kDevice:
+      return "device";
+    case Kind::kEngineReported:
+      return "engine-reported";
+    case Kind::kEngineMeanSinceCompile:
+      return "engine-reported mean since compile";
+    case Kind::kDerived:
+      return "derived";
   }
   return "unknown";
 }
@@ -37,19 +49,32 @@ struct StatusWords {
 };
 StatusWords WordsOf(Status status) {
   switch (status) {
-    case Status::kNotRequested: return {"not_requested", "not requested"};
-    case Status::kUnsupported: return {"unsupported", "unsupported"};
-    case Status::kNotBuiltIn: return {"not_built_in", "not built in"};
-    case Status::kPermissionDenied: return {"permission_denied", "permission denied"};
-    case Status::kMultiplexed: return {"multiplexed", "multiplexed"};
-    case Status::kNeverScheduled: return {"never_scheduled", "never scheduled"};
-    case Status::kBelowResolution: return {"below_resolution", "below resolution"};
-    case Status::kOverflow: return {"overflow", "overflow"};
-    case Status::kInvalidGroup: return {"invalid_group", "invalid group"};
-    case Status::kUnavailable: return {"unavailable", "unavailable"};
-    case Status::kTooFewSamples: return {"too_few_samples", "too few samples"};
-    case Status::kNoMap: return {"no_map", "no map"};
-    case Status::kNotMeasured: return {"not_measured", "not measured"};
+    case Status::kNotRequested:
+      return {"not_requested", "not requested"};
+    case Status::kUnsupported:
+      return {"unsupported", "unsupported"};
+    case Status::kNotBuiltIn:
+      return {"not_built_in", "not built in"};
+    case Status::kPermissionDenied:
+      return {"permission_denied", "permission denied"};
+    case Status::kMultiplexed:
+      return {"multiplexed", "multiplexed"};
+    case Status::kNeverScheduled:
+      return {"never_scheduled", "never scheduled"};
+    case Status::kBelowResolution:
+      return {"below_resolution", "below resolution"};
+    case Status::kOverflow:
+      return {"overflow", "overflow"};
+    case Status::kInvalidGroup:
+      return {"invalid_group", "invalid group"};
+    case Status::kUnavailable:
+      return {"unavailable", "unavailable"};
+    case Status::kTooFewSamples:
+      return {"too_few_samples", "too few samples"};
+    case Status::kNoMap:
+      return {"no_map", "no map"};
+    case Status::kNotMeasured:
+      return {"not_measured", "not measured"};
   }
   return {"unavailable", "unavailable"};
 }
@@ -60,19 +85,26 @@ const char* StatusText(Status status) { return WordsOf(status).text; }
 
 const char* SeverityName(Severity severity) {
   switch (severity) {
-    case Severity::kInfo: return "info";
-    case Severity::kRepair: return "repair";
-    case Severity::kDataLoss: return "data_loss";
+    case Severity::kInfo:
+      return "info";
+    case Severity::kRepair:
+      return "repair";
+    case Severity::kDataLoss:
+      return "data_loss";
   }
   return "info";
 }
 
 const char* BlameName(Blame blame) {
   switch (blame) {
-    case Blame::kInferprobe: return "inferprobe";
-    case Blame::kEngine: return "engine";
-    case Blame::kInput: return "input";
-    case Blame::kMachine: return "machine";
+    case Blame::kInferprobe:
+      return "inferprobe";
+    case Blame::kEngine:
+      return "engine";
+    case Blame::kInput:
+      return "input";
+    case Blame::kMachine:
+      return "machine";
   }
   return "input";
 }
@@ -89,7 +121,8 @@ const LossInfo& InfoOf(Loss loss) {
 
 bool LossCounts::AnyDataLoss() const {
   for (size_t i = 0; i < counts_.size(); ++i) {
-    if (counts_[i] != 0 && InfoOf(static_cast<Loss>(i)).severity == Severity::kDataLoss) return true;
+    if (counts_[i] != 0 && InfoOf(static_cast<Loss>(i)).severity == Severity::kDataLoss)
+      return true;
   }
   return false;
 }
@@ -100,47 +133,76 @@ void LossCounts::Merge(const LossCounts& other) {
 
 const char* CategoryName(Category category) {
   switch (category) {
-    case Category::kScope: return "scope";
-    case Category::kRun: return "run";
-    case Category::kSetInputs: return "set_inputs";
-    case Category::kMethod: return "method";
-    case Category::kOperatorCall: return "operator_call";
-    case Category::kKernel: return "kernel";
-    case Category::kDelegateCall: return "delegate_call";
-    case Category::kDelegateOp: return "delegate_op";
-    case Category::kLoad: return "load";
-    case Category::kOther: return "other";
+    case Category::kScope:
+      return "scope";
+    case Category::kRun:
+      return "run";
+    case Category::kSetInputs:
+      return "set_inputs";
+    case Category::kMethod:
+      return "method";
+    case Category::kOperatorCall:
+      return "operator_call";
+    case Category::kKernel:
+      return "kernel";
+    case Category::kDelegateCall:
+      return "delegate_call";
+    case Category::kDelegateOp:
+      return "delegate_op";
+    case Category::kLoad:
+      return "load";
+    case Category::kOther:
+      return "other";
   }
   return "other";
 }
 
 const char* RunModeName(RunMode mode) {
   switch (mode) {
-    case RunMode::kFirst: return "first";
-    case RunMode::kWarmup: return "warmup";
-    case RunMode::kWarmupOn: return "warmup_profiled";
-    case RunMode::kLatency: return "latency";
-    case RunMode::kSettle: return "settle";
-    case RunMode::kSettleOn: return "settle_profiled";
-    case RunMode::kPairOff: return "pair_off";
-    case RunMode::kPairNull: return "pair_null";
-    case RunMode::kPairOn: return "pair_on";
+    case RunMode::kFirst:
+      return "first";
+    case RunMode::kWarmup:
+      return "warmup";
+    case RunMode::kWarmupOn:
+      return "warmup_profiled";
+    case RunMode::kLatency:
+      return "latency";
+    case RunMode::kSettle:
+      return "settle";
+    case RunMode::kSettleOn:
+      return "settle_profiled";
+    case RunMode::kPairOff:
+      return "pair_off";
+    case RunMode::kPairNull:
+      return "pair_null";
+    case RunMode::kPairOn:
+      return "pair_on";
   }
   return "latency";
 }
 
 const char* RowTypeName(RowType type) {
   switch (type) {
-    case RowType::kMethod: return "method";
-    case RowType::kSetInputs: return "set_inputs";
-    case RowType::kOperatorCall: return "operator_call";
-    case RowType::kKernel: return "kernel";
-    case RowType::kDelegateCall: return "delegate_call";
-    case RowType::kDelegateOp: return "delegate_op";
-    case RowType::kScope: return "scope";
-    case RowType::kOther: return "other";
-    case RowType::kBetween: return "between_instructions";
-    case RowType::kUnattributed: return "unattributed";
+    case RowType::kMethod:
+      return "method";
+    case RowType::kSetInputs:
+      return "set_inputs";
+    case RowType::kOperatorCall:
+      return "operator_call";
+    case RowType::kKernel:
+      return "kernel";
+    case RowType::kDelegateCall:
+      return "delegate_call";
+    case RowType::kDelegateOp:
+      return "delegate_op";
+    case RowType::kScope:
+      return "scope";
+    case RowType::kOther:
+      return "other";
+    case RowType::kBetween:
+      return "between_instructions";
+    case RowType::kUnattributed:
+      return "unattributed";
   }
   return "other";
 }

@@ -32,17 +32,17 @@ struct Percentile {
 struct Latency {
   uint64_t count = 0;
   Metric<double> avg, std, min, max;
-  Metric<Interval> avg_interval;          // over process means where there are several
-  std::vector<Percentile> percentiles;    // p50, p90, p95, p99, p999
+  Metric<Interval> avg_interval;                // over process means where there are several
+  std::vector<Percentile> percentiles;          // p50, p90, p95, p99, p999
   std::vector<std::vector<double>> samples_ms;  // one list per process, in run order
   Metric<double> rate_single_stream_per_s;
 };
 
 struct WarmUp {
-  uint64_t requested = 0;       // --warmup
-  uint64_t excluded = 0;        // in all, per process at most
-  std::string rule;             // "count" or "change point"
-  Metric<bool> steady;          // false: still drifting at the end
+  uint64_t requested = 0;  // --warmup
+  uint64_t excluded = 0;   // in all, per process at most
+  std::string rule;        // "count" or "change point"
+  Metric<bool> steady;     // false: still drifting at the end
   // Runs behind the requested warm-up before the last change point; 0: steady from the start. They
   // are excluded where `rule` is "change point", and among the samples where it is "count".
   Metric<int64_t> steady_after;
@@ -53,9 +53,9 @@ struct WarmUp {
 struct Perturbation {
   Metric<double> profiled_p50_ms;
   Metric<double> unprofiled_p50_ms;
-  Metric<double> ratio;             // on / off
+  Metric<double> ratio;  // on / off
   Metric<Interval> interval;
-  Metric<double> null_ratio;        // off / off
+  Metric<double> null_ratio;  // off / off
   Metric<Interval> null_interval;
   uint64_t pairs = 0;
 };
@@ -85,14 +85,14 @@ struct OpRow {
   Metric<int64_t> instruction;
   double calls_per_run = 0;
   uint64_t calls = 0;
-  int64_t total_ns = 0;       // over all profiled runs
-  int64_t self_ns = 0;        // of which in no host-wall child row; 0 for the root: its own time
-                              // has rows (between instructions, unattributed)
-  Metric<double> mean_ns;     // per run; below_resolution when a call takes under ten ticks
-  Metric<double> p50_ns;      // of per-run totals
-  double share = 0;           // of the run; for engine-reported rows: of the call
+  int64_t total_ns = 0;          // over all profiled runs
+  int64_t self_ns = 0;           // of which in no host-wall child row; 0 for the root: its own time
+                                 // has rows (between instructions, unattributed)
+  Metric<double> mean_ns;        // per run; below_resolution when a call takes under ten ticks
+  Metric<double> p50_ns;         // of per-run totals
+  double share = 0;              // of the run; for engine-reported rows: of the call
   Metric<double> probe_cost_ns;  // per run; derived: events x calibrated cost
-  Metric<uint32_t> delegate;  // index into ModelFacts::delegates
+  Metric<uint32_t> delegate;     // index into ModelFacts::delegates
   Metric<std::string> module_path;
 };
 
@@ -101,26 +101,26 @@ struct DelegateResult {
   static constexpr double kCoverageLow = 0.90;
   static constexpr double kCoverageHigh = 1.05;
 
-  uint32_t id = 0;                 // index into ModelFacts::delegates where that is known
-  uint32_t op = 0;                 // id of the delegate call's row
+  uint32_t id = 0;  // index into ModelFacts::delegates where that is known
+  uint32_t op = 0;  // id of the delegate call's row
   std::string backend;
   std::string engine_id;
   double calls_per_run = 0;
-  double host_ns = 0;              // mean per run
+  double host_ns = 0;  // mean per run
   // Sum of its own operators / host call; below_resolution: rounding explains what is amiss.
   Metric<double> layer_coverage;
-  Metric<int64_t> resolution_ns;   // largest unit of which all its reported times are multiples
-  std::vector<OpRow> layers;       // engine-reported, in the engine's order
+  Metric<int64_t> resolution_ns;  // largest unit of which all its reported times are multiples
+  std::vector<OpRow> layers;      // engine-reported, in the engine's order
 };
 
 // Why the machine was not quiet. `runs` are indices into the latency samples of `process`.
 struct Disturbance {
-  std::string kind;   // "run_queue_delay", "major_faults", "steal", "throttled", ...
-  std::string text;   // for people, with advice
+  std::string kind;  // "run_queue_delay", "major_faults", "steal", "throttled", ...
+  std::string text;  // for people, with advice
   uint16_t process = 0;
   std::vector<uint32_t> runs;
-  Metric<int64_t> ns;      // where it is a time
-  Metric<double> value;    // where it is something else
+  Metric<int64_t> ns;    // where it is a time
+  Metric<double> value;  // where it is something else
   std::string unit;
   bool warning = false;
 };
@@ -130,8 +130,8 @@ struct OutputCheck {
   Verdict verdict = Verdict::kUnchecked;  // against a bundled program's expected outputs
   Metric<double> max_abs_error;
   std::string text;
-  Metric<bool> profiled_equal;    // outputs with profiling on equal those without, bit for bit
-  Metric<bool> repeatable;        // two plain runs gave equal bits
+  Metric<bool> profiled_equal;      // outputs with profiling on equal those without, bit for bit
+  Metric<bool> repeatable;          // two plain runs gave equal bits
   std::vector<std::string> sha256;  // of each output, as hex
 };
 
@@ -167,7 +167,7 @@ struct PerfResult {
   Settings settings;
   WarmUp warmup;
   Latency latency;
-  Metric<double> load_ms;       // median over processes
+  Metric<double> load_ms;  // median over processes
   Metric<double> first_run_ms;
   Perturbation perturbation;
   std::vector<Disturbance> disturbances;
