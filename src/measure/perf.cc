@@ -146,6 +146,7 @@ class Perf {
   std::string started_at_ = NowText();
   Profile profile_;
   std::optional<perfetto::Writer> trace_;
+  std::optional<Error> trace_error_;  // why there is none any more
   std::vector<WorkerOutcome> outcomes_;
 };
 
@@ -163,8 +164,14 @@ Result<void> Perf::RunProcess(uint16_t process) {
   WorkerClient::Sinks sinks;
   sinks.imported = [this](const profile::DrainedRange& imported) -> Result<void> {
     if (!trace_) return {};
-    return trace_->Append(imported.first_slice, imported.slice_count, imported.first_counter,
-                          imported.counter_count);
+    auto appended = trace_->Append(imported.first_slice, imported.slice_count,
+                                   imported.first_counter, imported.counter_count);
+    if (!appended) {
+      // A full disk costs the trace, not the measurement.
+      trace_error_ = std::move(appended).error();
+      trace_.reset();
+    }
+    return {};
   };
   sinks.phase = [this, process](const PhaseMessage& phase) {
     if (!progress_) return;
@@ -285,6 +292,7 @@ void Perf::WriteFiles(profile::PerfResult* result) {
   const auto keep_error = [result](const Result<void>& written) {
     if (!written) result->unwritten.push_back(written.error());
   };
+  if (trace_error_) result->unwritten.push_back(*trace_error_);
   if (trace_) {
     result->losses.Merge(trace_->losses());
     keep_error(trace_->Finish({{"run_id", options_.run_id},

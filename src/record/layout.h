@@ -33,7 +33,7 @@ enum class CellType : uint8_t {
   kCounter,    // start = ticks, end = bits of a double
   kRunFacts,   // of the kRun cell just before: start = run-queue delay ns,
                // end = involuntary << 32 | voluntary switches, id = minor faults,
-               // parent = major faults
+               // parent = major faults, info24 = 1: events of the run were dropped
   kLoss,       // start = count, info24 = profile::Loss
   kExtension,  // of the cell just before: start = low 32 bits delegate_debug_id, high 32 chain
                // (both int32, -1: none), name = delegate debug name,
