@@ -459,9 +459,13 @@ class TableWriter {
       }
       result.layers.push_back(table.ops[i]);
     }
-    result.layer_coverage = CoverageOf(call, reported_ns, reports, result.resolution_ns);
+    result.layer_coverage = CoverageOf(call, reported_ns, reports);
     if (result.layer_coverage && CoverageIsOdd(*result.layer_coverage)) {
-      table.losses.Add(Loss::kEngineOpsCoverage);
+      // Each report may be off by a whole unit; what that explains says nothing about the delegate.
+      const auto amiss_ns = std::fabs(static_cast<double>(call.total_ns - reported_ns));
+      const auto unit_ns = static_cast<double>(result.resolution_ns ? *result.resolution_ns : 0);
+      result.within_rounding = amiss_ns < static_cast<double>(reports) * unit_ns;
+      if (!result.within_rounding) table.losses.Add(Loss::kEngineOpsCoverage);
     }
     table.delegates.push_back(std::move(result));
   }
@@ -471,25 +475,17 @@ class TableWriter {
            coverage > profile::DelegateResult::kCoverageHigh;
   }
 
-  // Each report may be off by a whole unit; what that explains says nothing about the delegate. All
-  // zero, they may be of any unit.
-  static Metric<double> CoverageOf(const OpRow& call, int64_t reported_ns, uint64_t reports,
-                                   const Metric<int64_t>& unit_ns) {
+  // Reports that are all zero may be of any unit up to a millisecond.
+  static Metric<double> CoverageOf(const OpRow& call, int64_t reported_ns, uint64_t reports) {
     if (call.total_ns <= 0) return {Status::kBelowResolution, "the call itself took no time"};
     const double coverage = static_cast<double>(reported_ns) / static_cast<double>(call.total_ns);
-    const double amiss_ns = std::fabs(static_cast<double>(call.total_ns - reported_ns));
-    const auto unit = static_cast<double>(unit_ns ? *unit_ns : kLargestUnitNs);
-    if (!CoverageIsOdd(coverage) || amiss_ns >= static_cast<double>(reports) * unit) {
+    if (reported_ns != 0 || call.total_ns >= static_cast<int64_t>(reports) * kLargestUnitNs) {
       return coverage;
     }
     return {Status::kBelowResolution,
-            fmt::format("of a call of {:.3g} us the engine reports {} times, {}",
+            fmt::format("of a call of {:.3g} us the engine reports {} times, all of them zero",
                         static_cast<double>(call.total_ns) / static_cast<double>(call.calls) / 1e3,
-                        reports / call.calls,
-                        unit_ns ? fmt::format("in whole {}", *unit_ns == 1      ? "ns"
-                                                             : *unit_ns == 1000 ? "us"
-                                                                                : "ms")
-                                : "all of them zero")};
+                        reports / call.calls)};
   }
 
   const Profile& profile_;

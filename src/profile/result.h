@@ -108,6 +108,7 @@ struct DelegateResult {
   double calls_per_run = 0;
   double host_ns = 0;  // mean per run
   // Sum of its own operators / host call; below_resolution: rounding explains what is amiss.
+  bool within_rounding = false;  // the coverage is odd, and whole units explain it
   Metric<double> layer_coverage;
   Metric<int64_t> resolution_ns;  // largest unit of which all its reported times are multiples
   std::vector<OpRow> layers;      // engine-reported, in the engine's order

@@ -212,6 +212,9 @@ std::string CoverageText(const profile::DelegateResult& delegate, bool color) {
       fmt::format("covers {:.0f} % of the call's host wall time", *coverage * 100);
   const bool low = *coverage < profile::DelegateResult::kCoverageLow;
   if (!low && *coverage <= profile::DelegateResult::kCoverageHigh) return "; " + covers + ")\n";
+  if (delegate.within_rounding) {
+    return "; " + covers + ")\n  rounding to whole units explains what is missing from 100 %\n";
+  }
   return fmt::format(
       ")\n  {}warning{}: {}; {}\n", color ? "\x1b[33m" : "", color ? "\x1b[0m" : "", covers,
       low ? "the rest is in none of its operators" : "they overlap, or its clock is another");
