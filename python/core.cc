@@ -74,9 +74,9 @@ std::pair<std::string, std::string> Perf(std::string model, std::string worker_p
                                          std::vector<std::string> data_files,
                                          std::optional<uint64_t> iterations,
                                          std::optional<double> duration_s, uint64_t warmup,
-                                         uint32_t processes, int threads, uint64_t seed,
-                                         std::string output, std::string trace, std::string etdump,
-                                         bool force) {
+                                         uint32_t processes, int threads,
+                                         std::optional<uint64_t> seed, std::string output,
+                                         std::string trace, std::string etdump, bool force) {
   measure::PerfOptions options;
   options.model = std::move(model);
   options.worker_program = std::move(worker_program);
@@ -95,6 +95,7 @@ std::pair<std::string, std::string> Perf(std::string model, std::string worker_p
   options.force = force;
   auto result = RunInterruptibly(options);
   if (!result) Raise(result.error());
+  if (!result->unwritten.empty()) Raise(result->unwritten.front());
   return {result_json::WriteResultJson(*result),
           report::PerfReport(*result, report::Format::kTable, {})};
 }
@@ -106,6 +107,6 @@ NB_MODULE(_core, module) {
   module.def("perf", &inferprobe::python::Perf, nb::kw_only(), nb::arg("model"),
              nb::arg("worker_program"), nb::arg("method"), nb::arg("inputs"), nb::arg("data_files"),
              nb::arg("iterations").none(), nb::arg("duration_s").none(), nb::arg("warmup"),
-             nb::arg("processes"), nb::arg("threads"), nb::arg("seed"), nb::arg("output"),
+             nb::arg("processes"), nb::arg("threads"), nb::arg("seed").none(), nb::arg("output"),
              nb::arg("trace"), nb::arg("etdump"), nb::arg("force"));
 }

@@ -12,7 +12,7 @@ def perf(
     warmup: int,
     processes: int,
     threads: int,
-    seed: int,
+    seed: int | None,
     output: str,
     trace: str,
     etdump: str,

@@ -31,7 +31,7 @@ def run(
     warmup: int = 10,
     processes: int = 1,
     threads: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     data: Iterable[Path_] = (),
     output: Path_ | None = None,
     trace: Path_ | None = None,
@@ -41,7 +41,8 @@ def run(
     """Profiles a model, in worker processes of its own.
 
     inputs: arrays, or the names of .npy files, by name or index, or all in order; without them
-        seeded random values of the model's types and shapes.
+        a bundled program's own, or seeded random values of the model's types and shapes.
+    seed: of random values; given, it also wins over a bundled program's inputs.
     iterations: runs per process. duration: seconds. Without either it measures until the median is
         known to 1 %, for at most ten seconds.
     threads: of the engine's pool; None leaves the choice to the engine.
@@ -51,43 +52,91 @@ def run(
 
     Raises Error. Ctrl-C ends the measurement.
     """
-    _check("iterations", iterations, 1)
-    _check("duration", duration, 0)
-    _check("warmup", warmup, 0)
-    _check("processes", processes, 1)
-    _check("threads", threads, 1)
-    _check("seed", seed, 0)
-    with tempfile.TemporaryDirectory(prefix="inferprobe-") as folder:
-        text, tables = _core.perf(
-            model=os.fspath(model_path),
-            worker_program=str(command_path()),
-            method=method,
-            inputs=_input_arguments(inputs, Path(folder)),
-            data_files=[os.fspath(path) for path in data],
-            iterations=iterations,
-            duration_s=None if duration is None else float(duration),
-            warmup=warmup,
-            processes=processes,
-            threads=threads or 0,
-            seed=seed,
-            output=_path(output),
-            trace=_path(trace),
-            etdump=_path(etdump),
-            force=force,
+    _check("iterations", iterations, 1, 10**9)
+    _check("warmup", warmup, 0, 10**6)
+    _check("processes", processes, 1, 1000)
+    _check("threads", threads, 1, 4096)
+    _check("seed", seed, 0, 2**64 - 1)
+    if not isinstance(method, str):
+        raise Error("invalid_argument", f"method is {method!r}", "give a name")
+    if isinstance(data, str | bytes | os.PathLike):
+        raise Error("invalid_argument", "data is one path", "give a list of them")
+    with _scratch_folder() as folder:
+        arrays: dict[str, str] = {}
+        arguments = _input_arguments(inputs, Path(folder), arrays)
+        try:
+            text, tables = _core.perf(
+                model=_path("model_path", model_path),
+                worker_program=str(command_path()),
+                method=method,
+                inputs=arguments,
+                data_files=[_path("data", path) for path in data],
+                iterations=iterations,
+                duration_s=_seconds(duration),
+                warmup=warmup,
+                processes=processes,
+                threads=threads or 0,
+                seed=seed,
+                output=_path("output", output),
+                trace=_path("trace", trace),
+                etdump=_path("etdump", etdump),
+                force=force,
+            )
+        except Error as error:
+            raise Error(error.code, _without(error.message, arrays), error.hint) from None
+    return Result(_without(text, arrays), _without(tables, arrays))
+
+
+def _scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="inferprobe-")
+    except OSError as error:
+        raise Error("io", f"no temporary folder for the inputs: {error}", "set TMPDIR") from None
+
+
+def _without(text: str, arrays: Mapping[str, str]) -> str:
+    """Arrays travel in files that nobody else knows: they are named as what they are."""
+    for path, name in arrays.items():
+        text = text.replace(path, name)
+    return text
+
+
+def _path(name: str, path: Path_ | None) -> str:
+    if path is None:
+        return ""
+    text = os.fsdecode(path)
+    if "\0" in text:
+        raise Error("invalid_argument", f"{name} holds a null character: {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Error(
+            "invalid_argument",
+            f"{name} is not UTF-8: {text!r}",
+            "the command takes such names: inferprobe perf",
+        ) from None
+    return text
+
+
+def _seconds(duration: float | None) -> float | None:
+    try:
+        return None if duration is None else float(duration)
+    except (TypeError, ValueError):
+        raise Error("invalid_argument", f"duration is {duration!r}", "give seconds") from None
+
+
+def _check(name: str, value: int | None, least: int, most: int) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise Error(
+            "invalid_argument",
+            f"{name} is {value!r}",
+            f"give a whole number from {least} to {most}",
         )
-    return Result(text, tables)
 
 
-def _path(path: Path_ | None) -> str:
-    return "" if path is None else os.fspath(path)
-
-
-def _check(name: str, value: float | None, least: int) -> None:
-    if value is not None and not least <= value < 2**63:
-        raise Error("invalid_argument", f"{name} is {value}", f"give at least {least}")
-
-
-def _input_arguments(inputs: Inputs | None, folder: Path) -> list[str]:
+def _input_arguments(inputs: Inputs | None, folder: Path, arrays: dict[str, str]) -> list[str]:
     """The inputs as `perf` takes them: "name=file.npy". Arrays become files in `folder`."""
     if inputs is None:
         return []
@@ -99,9 +148,10 @@ def _input_arguments(inputs: Inputs | None, folder: Path) -> list[str]:
     arguments = []
     for position, (name, value) in enumerate(named):
         if isinstance(value, str | os.PathLike):
-            path = os.fspath(value)
+            path = _path(f"input {name}", value)
         else:
             path = str(folder / f"{position}.npy")
+            arrays[path] = f"the array given for input {name}"
             _save(name, value, path)
         arguments.append(f"{name}={path}")
     return arguments
@@ -110,7 +160,12 @@ def _input_arguments(inputs: Inputs | None, folder: Path) -> list[str]:
 def _save(name: str | int, value: Any, path: str) -> None:
     import numpy as np
 
-    array = np.asarray(value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise Error("invalid_argument", f"input {name} is masked", "fill it: array.filled(...)")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise Error("invalid_argument", f"input {name} is no array: {error}") from None
     if array.dtype.hasobject:
         raise Error(
             "invalid_argument", f"input {name} is {type(value).__name__}", "give a numpy array"
