@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -56,6 +57,9 @@ class Tree {
         beside_.push_back(i);
       }
     }
+    for (uint32_t i = 0; i < result.ops.size(); ++i) {
+      if (result.ops[i].type == RowType::kOperatorCall) ++names_[NamedBy(i).name];
+    }
   }
 
   std::string Render() {
@@ -73,9 +77,12 @@ class Tree {
                          kCostlyProbe * 100);
     }
     if (hidden_kernels_ != 0) {
-      out += fmt::format(
-          "  {} inside operator calls, nearly all of them: --all\n",
-          hidden_kernels_ == 1 ? "1 kernel" : fmt::format("{} kernels", hidden_kernels_));
+      out += hidden_kernels_ == 1
+                 ? "  1 kernel row is hidden, nearly all of its operator call: --all\n"
+                 : fmt::format(
+                       "  {} kernel rows are hidden, each nearly all of its operator call: "
+                       "--all\n",
+                       hidden_kernels_);
     }
     return out + RenderBeside();
   }
@@ -97,9 +104,14 @@ class Tree {
     }
     const char* prefix = row.type == RowType::kDelegateCall ? "delegate " : "";
     const OpRow& named = NamedBy(index);
+    // Operators of one name are told apart by their instruction.
+    std::string name = NameText(named);
+    if (row.type == RowType::kOperatorCall && row.instruction && names_[named.name] > 1) {
+      name += fmt::format(" [{}]", *row.instruction);
+    }
     table.AddRow({Cell::Percent(row.share), Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
-                  IsRest(row) ? Cell::Drawn("") : Calls(row),
-                  Cell::Drawn(branch + prefix + NameText(named)), std::move(probe)});
+                  IsRest(row) ? Cell::Drawn("") : Calls(row), Cell::Drawn(branch + prefix + name),
+                  std::move(probe)});
   }
 
   // The kernel of an operator call is nearly all of it: one line says both.
@@ -187,6 +199,7 @@ class Tree {
 
   const profile::PerfResult& result_;
   const PerfTextOptions& options_;
+  std::unordered_map<std::string, uint32_t> names_;  // operator calls by the name shown
   std::vector<std::vector<uint32_t>> children_;
   std::vector<uint32_t> beside_;
   size_t hidden_kernels_ = 0;
