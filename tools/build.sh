@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Configures (once) and builds a CMake preset: tools/build.sh release|test|bench|asan|tsan|coverage
+# Configures (once) and builds a CMake preset, or only some of its targets:
+#   tools/build.sh release|test|bench|asan|tsan|coverage [TARGET ...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 preset=$1
+shift
 export PATH="$PWD/.venv/bin:$PATH"
 if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -24,9 +26,9 @@ fi
 
 # On a terminal ninja's own line of progress; elsewhere only warnings and errors.
 if [[ -t 1 ]]; then
-  cmake --build "build/$preset"
+  cmake --build "build/$preset" ${1:+--target "$@"}
 else
-  steps=$(ninja -C "build/$preset" -n 2>/dev/null | grep -cE '^\[[0-9]+/' || true)
+  steps=$(ninja -C "build/$preset" -n "$@" 2>/dev/null | grep -cE '^\[[0-9]+/' || true)
   [[ $steps -gt 0 ]] && printf 'build: %s, %s steps\n' "$preset" "$steps" >&2
-  cmake --build "build/$preset" -- --quiet
+  cmake --build "build/$preset" ${1:+--target "$@"} -- --quiet
 fi
