@@ -326,11 +326,13 @@ TEST_F(PerfettoWriter, ARunIdThatIsNoneLeavesTheUuidOut) {
 
 TEST_F(PerfettoWriter, RefusesWhatTheProfileDoesNotHold) {
   const Profile profile = formats::InferenceProfile(1);
-  Writer writer = Open(profile);
-  const auto slices = static_cast<uint32_t>(profile.slices.size());
-  EXPECT_EQ(writer.Append(0, slices + 1, 0, 0).error().code, ErrorCode::kInternal);
-  EXPECT_EQ(writer.Append(UINT32_MAX, UINT32_MAX, 0, 0).error().code, ErrorCode::kInternal);
-  EXPECT_EQ(writer.Append(0, 0, 1, 1).error().code, ErrorCode::kInternal);
+  {
+    Writer writer = Open(profile);
+    const auto slices = static_cast<uint32_t>(profile.slices.size());
+    EXPECT_EQ(writer.Append(0, slices + 1, 0, 0).error().code, ErrorCode::kInternal);
+    EXPECT_EQ(writer.Append(UINT32_MAX, UINT32_MAX, 0, 0).error().code, ErrorCode::kInternal);
+    EXPECT_EQ(writer.Append(0, 0, 1, 1).error().code, ErrorCode::kInternal);
+  }  // its file is its own as long as it lives
   ProfileBuilder build;
   build.Add(3, "no such track", Category::kScope, 0, 1);
   Writer other = Open(build.profile);
