@@ -77,7 +77,7 @@ export const fields: readonly Field[] = [
   { path: "warmup.excluded", key: "excluded", unit: "count", kind: null, clock: null, mayBeMissing: false, description: "Runs left out per process, at most; includes what a change point found." },
   { path: "warmup.rule", key: "rule", unit: null, kind: null, clock: null, mayBeMissing: false, description: "How the end was found." },
   { path: "warmup.steady", key: "steady", unit: null, kind: null, clock: null, mayBeMissing: true, description: "False: the latency still changed in the second half." },
-  { path: "warmup.steady_after", key: "steady_after", unit: "count", kind: null, clock: null, mayBeMissing: true, description: "Runs behind the requested warm-up before the last change point, at most; excluded where rule is \"change point\", among the samples where it is \"count\"." },
+  { path: "warmup.steady_after", key: "steady_after", unit: "count", kind: null, clock: null, mayBeMissing: true, description: "Runs behind the requested warm-up before the last change point, at most; excluded where the rule is change point, among the samples where it is count." },
   { path: "warmup.samples", key: "samples", unit: "ms", kind: "host_wall", clock: "monotonic", mayBeMissing: false, description: "Left-out runs: one list per process." },
   { path: "load_ms", key: "load_ms", unit: "ms", kind: "host_wall", clock: "monotonic", mayBeMissing: true, description: "Loading and initialising, median over processes." },
   { path: "first_run_ms", key: "first_run_ms", unit: "ms", kind: "host_wall", clock: "monotonic", mayBeMissing: true, description: "First run after loading, median over processes." },

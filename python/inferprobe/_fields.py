@@ -625,7 +625,7 @@ FIELDS: tuple[Field, ...] = (
         None,
         None,
         True,
-        'Runs behind the requested warm-up before the last change point, at most; excluded where rule is "change point", among the samples where it is "count".',
+        "Runs behind the requested warm-up before the last change point, at most; excluded where the rule is change point, among the samples where it is count.",
     ),
     Field(
         "warmup.samples",
