@@ -456,6 +456,8 @@ class TableWriter {
       }
       if (result.resolution_ns) {
         RefuseBelow(table.ops[i], static_cast<double>(*result.resolution_ns));
+      } else if (table.ops[i].kind != Kind::kHostWall && table.ops[i].total_ns == 0) {
+        table.ops[i].mean_ns = {Status::kBelowResolution, "the engine reported 0 each time"};
       }
       result.layers.push_back(table.ops[i]);
     }

@@ -180,6 +180,7 @@ TEST(Operators, ACoverageThatRoundingExplainsIsNoFinding) {
   uint64_t losses = 0;
   const profile::DelegateResult zero = TwoReports(5000, 0, 0, &losses);
   EXPECT_EQ(zero.layer_coverage.missing().status, Status::kBelowResolution);
+  EXPECT_EQ(zero.layers.at(0).mean_ns.missing().status, Status::kBelowResolution);
   EXPECT_EQ(zero.layer_coverage.missing().hint,
             "of a call of 5 us the engine reports 2 times, all of them zero");
   EXPECT_EQ(losses, 0U);
