@@ -194,6 +194,17 @@ TEST(Operators, ACoverageThatRoundingExplainsIsNoFinding) {
   EXPECT_EQ(losses, 1U);
 }
 
+TEST(Operators, ARunThatLostEventsIsNotInTheRows) {
+  SyntheticProfile made;
+  for (int i = 0; i < 2; ++i) {
+    made.BeginRun();
+    made.Leaf(Category::kDelegateCall, "DELEGATE_CALL", 1000, 0);
+    made.EndRun();
+  }
+  made.profile.runs[0].incomplete = true;
+  EXPECT_EQ(Build(made).runs, 1U);
+}
+
 TEST(Operators, ASilentDelegateSaysSo) {
   SyntheticProfile made;
   made.BeginRun();
