@@ -504,7 +504,7 @@ OperatorTable BuildOperators(const Profile& profile, const profile::ModelFacts& 
   RowBuilder builder(profile);
   for (const Run& run : profile.runs) {
     // Without some of its events a run's rows would blame the rest.
-    if (run.mode == RunMode::kPairOn && !run.incomplete) builder.AddRun(run);
+    if (profile::GivesRows(run.mode) && !run.incomplete) builder.AddRun(run);
   }
   return TableWriter(profile, model, options, builder).Write();
 }

@@ -38,7 +38,7 @@ struct OperatorTable {
   profile::LossCounts losses;
 };
 
-// From the runs of mode kPairOn. Linear in slices, apart from sorting the rows.
+// From the runs that give rows (profile::GivesRows). Linear in slices, apart from sorting the rows.
 OperatorTable BuildOperators(const profile::Profile& profile, const profile::ModelFacts& model,
                              const OperatorOptions& options);
 

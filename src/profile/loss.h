@@ -15,7 +15,8 @@ const char* SeverityName(Severity severity);  // "data_loss"
 enum class Blame : uint8_t { kInferprobe, kEngine, kInput, kMachine };
 const char* BlameName(Blame blame);
 
-// One line a statistic: enumerator, name, severity, who is to blame, what to do.
+// One line a statistic: enumerator, name, severity, who is to blame, what to do. New ones go to the
+// end: recordings name a statistic by its place.
 #define INFERPROBE_LOSS_TABLE(X)                                                                \
   X(kRingDropped, "ring_dropped", kDataLoss, kInferprobe,                                       \
     "a run recorded more events than its ring holds: raise --ring-events")                      \
@@ -48,7 +49,31 @@ const char* BlameName(Blame blame);
   X(kDamagedRecord, "damaged_record", kDataLoss, kMachine,                                      \
     "the recorder's memory held what no recorder writes: those events are left out")            \
   X(kWorkerDied, "worker_died", kDataLoss, kEngine,                                             \
-    "a worker process died: only what it had published is here")
+    "a worker process died: only what it had published is here")                                \
+  X(kTruncatedFile, "truncated_file", kDataLoss, kInput,                                        \
+    "the file ends in the middle of a record: what came after it is missing")                   \
+  X(kDamagedPacket, "damaged_packet", kDataLoss, kInput,                                        \
+    "a packet of the trace is no packet: it was skipped")                                       \
+  X(kLostState, "lost_state", kDataLoss, kInput,                                                \
+    "events refer to names or clocks of a part of the trace that is not there: left out")       \
+  X(kUnknownClock, "unknown_clock", kDataLoss, kInput,                                          \
+    "the trace does not relate an event's clock to its main one: the event is left out")        \
+  X(kUnfinishedSlice, "unfinished_slice", kDataLoss, kInput,                                    \
+    "a slice was begun and never ended: it is left out of every total")                         \
+  X(kOtherPackets, "other_packets", kInfo, kInput,                                              \
+    "packets that are no track events: counted by type, not read")                              \
+  X(kNoEvents, "no_events", kDataLoss, kEngine,                                                 \
+    "the file holds no event: was the runtime built with ET_EVENT_TRACER_ENABLED?")             \
+  X(kEmptyBlock, "empty_block", kInfo, kEngine,                                                 \
+    "a run block holds no event: it is listed, and counted in no mean")                         \
+  X(kPartsOfEvent, "parts_of_event", kDataLoss, kEngine,                                        \
+    "an event has none or several of its parts (profile, allocation, debug): it is left out")   \
+  X(kOtherEvents, "other_events", kInfo, kEngine,                                               \
+    "allocation and debug events: counted, not shown")                                          \
+  X(kDelegateClock, "delegate_clock", kInfo, kEngine,                                           \
+    "a delegate counts on a clock of its own: give its tick with --delegate-clock NAME=NS")     \
+  X(kUnknownField, "unknown_field", kInfo, kInput,                                              \
+    "the result has fields that this version does not know: they are left out")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,

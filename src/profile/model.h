@@ -49,6 +49,9 @@ struct Track {
   int64_t tid = 0;          // threads only
   std::string unit;         // counters only
   uint32_t parent = kNone;  // an engine track's thread track
+  // The engine counts on a clock of its own, and how long its tick is, is not known: start_ns and
+  // dur_ns of this track's slices are such ticks. They are times of nothing else.
+  bool in_ticks = false;
 };
 
 // What a slice is in the life of a run.
@@ -105,8 +108,13 @@ enum class RunMode : uint8_t {
   kPairOff,   // perturbation loop, profiling off
   kPairNull,  // perturbation loop, profiling off again: the A-against-A partner
   kPairOn,    // perturbation loop, profiling on: the rows come from these
+  kProfiled,  // recorded elsewhere, with profiling on: rows come from these, too
 };
 const char* RunModeName(RunMode mode);
+// Whether the rows of "where the time goes" come from runs of this mode.
+constexpr bool GivesRows(RunMode mode) {
+  return mode == RunMode::kPairOn || mode == RunMode::kProfiled;
+}
 
 // What the machine did to one run (see measure/disturbance.h).
 struct RunDisturbance {

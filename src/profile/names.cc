@@ -177,6 +177,8 @@ const char* RunModeName(RunMode mode) {
       return "pair_null";
     case RunMode::kPairOn:
       return "pair_on";
+    case RunMode::kProfiled:
+      return "profiled";
   }
   return "latency";
 }

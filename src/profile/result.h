@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "profile/loss.h"
 #include "profile/metric.h"
 #include "profile/model.h"
+#include "profile/source.h"
 
 namespace inferprobe::profile {
 
@@ -85,12 +87,15 @@ struct OpRow {
   Metric<int64_t> instruction;
   double calls_per_run = 0;
   uint64_t calls = 0;
-  int64_t total_ns = 0;          // over all profiled runs
-  int64_t self_ns = 0;           // of which in no host-wall child row; 0 for the root: its own time
-                                 // has rows (between instructions, unattributed)
-  Metric<double> mean_ns;        // per run; below_resolution when a call takes under ten ticks
-  Metric<double> p50_ns;         // of per-run totals
-  double share = 0;              // of the run; for engine-reported rows: of the call
+  int64_t total_ns = 0;    // over all profiled runs
+  int64_t self_ns = 0;     // of which in no host-wall child row; 0 for the root: its own time
+                           // has rows (between instructions, unattributed)
+  Metric<double> mean_ns;  // per run; below_resolution when a call takes under ten ticks
+  Metric<double> p50_ns;   // of per-run totals
+  double share = 0;        // of the run; for engine-reported rows: of the call
+  // The engine's clock has a tick that nobody knows: total_ns is 0, and mean_ns and p50_ns say so.
+  bool in_ticks = false;
+  int64_t total_ticks = 0;
   Metric<double> probe_cost_ns;  // per run; derived: events x calibrated cost
   Metric<uint32_t> delegate;     // index into ModelFacts::delegates
   Metric<std::string> module_path;
@@ -157,6 +162,22 @@ struct Settings {
   std::string method;
 };
 
+// Slices of one name inside the same others, on one track: for recordings without a run.
+struct SliceRow {
+  uint32_t id = 0;
+  uint32_t parent = kNone;  // id of the row of what encloses them
+  uint32_t depth = 0;
+  std::string track;
+  std::string name;
+  Kind kind = Kind::kHostWall;
+  uint64_t calls = 0;
+  int64_t total_ns = 0;
+  int64_t self_ns = 0;  // of which in no row below this one
+  int64_t min_ns = 0;
+  int64_t max_ns = 0;
+  Metric<double> mean_ns;  // of a call; below_resolution when that is under ten ticks
+};
+
 struct PerfResult {
   std::string tool_version;
   std::string run_id;
@@ -182,6 +203,10 @@ struct PerfResult {
   std::vector<ProcessResult> processes;
   LossCounts losses;
   std::vector<Error> unwritten;  // outputs that were asked for and could not be written
+
+  // Of a recording that was read from a file; nullopt: measured just now.
+  std::optional<SourceFacts> source;
+  std::vector<SliceRow> slices;  // of a recording in which nothing is a run
 };
 
 }  // namespace inferprobe::profile

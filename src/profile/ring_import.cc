@@ -288,7 +288,7 @@ void RingImporter::AddSlice(Ring& ring, const Cell& cell, const Slice& slice) {
 
 void RingImporter::AddRun(Ring& ring, const Cell& cell, const Slice& slice) {
   const uint32_t mode = Info24(cell) & 0xF;
-  if (mode > static_cast<uint32_t>(RunMode::kPairOn)) {
+  if (mode > static_cast<uint32_t>(RunMode::kProfiled)) {
     profile_->losses.Add(Loss::kDamagedRecord);
     return;
   }

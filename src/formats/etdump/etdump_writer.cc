@@ -155,7 +155,7 @@ class Encoder {
       INFERPROBE_RETURN_IF_ERROR(AddBlock("Default", std::move(loads), blocks));
     }
     for (const profile::Run& run : profile_.runs) {
-      if (run.mode != profile::RunMode::kPairOn) continue;
+      if (!profile::GivesRows(run.mode)) continue;
       INFERPROBE_RETURN_IF_ERROR(AddBlock("Execute", EventsOf(run), blocks));
     }
     builder_.FinishSizePrefixed(
