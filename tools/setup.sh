@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly VENV=.venv
 readonly RUN_PACKAGES=(
   ccache flatbuffers-compiler g++ git libboost-dev libcli11-dev libexpected-dev libflatbuffers-dev
-  libfmt-dev libmd-dev libprotozero-dev make nlohmann-json3-dev python3-dev python3-venv)
+  libfmt-dev libmd-dev libprotozero-dev make nlohmann-json3-dev python3-dev python3-venv zlib1g-dev)
 readonly LINT_PACKAGES=(clang-format-19 clang-tidy-19 libbenchmark-dev libgtest-dev)
 readonly TEST_PACKAGES=(googletest libgtest-dev strace valgrind)
 readonly BENCH_PACKAGES=(libbenchmark-dev)

@@ -126,6 +126,13 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
 }
 
+void MappedFile::GiveBack(size_t count) const {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t whole = std::min(count, size_) / page * page;
+  // Advice: where it is not taken, nothing is lost.
+  if (whole > 0) madvise(const_cast<char*>(data_), whole, MADV_DONTNEED);
+}
+
 Result<void> CheckReadableFile(const std::string& path) {
   uint64_t size = 0;
   auto opened = OpenRegular(path, &size);

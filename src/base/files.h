@@ -20,6 +20,8 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
   [[nodiscard]] std::string_view bytes() const { return {data_, size_}; }
+  // The first `count` bytes need no memory any more, until they are read again.
+  void GiveBack(size_t count) const;
 
  private:
   MappedFile() = default;

@@ -73,7 +73,9 @@ const char* BlameName(Blame blame);
   X(kDelegateClock, "delegate_clock", kInfo, kEngine,                                           \
     "a delegate counts on a clock of its own: give its tick with --delegate-clock NAME=NS")     \
   X(kUnknownField, "unknown_field", kInfo, kInput,                                              \
-    "the result has fields that this version does not know: they are left out")
+    "the result has fields that this version does not know: they are left out")                 \
+  X(kTooLarge, "too_large", kDataLoss, kInput,                                                  \
+    "the trace has more tracks (65,535) or slices (4 billion) than can be held: the rest is left out")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,
