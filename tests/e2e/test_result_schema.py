@@ -25,6 +25,10 @@ NAMES = [
     "crash",
     "extremes",
     "many_rows",
+    "recorded_blocks",
+    "recorded_slices",
+    "ticks",
+    "rounded",
 ]
 
 

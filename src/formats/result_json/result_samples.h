@@ -15,7 +15,8 @@ struct ResultSample {
 };
 
 // "typical", "everything_missing", "one_sample", "hostile_names", "crash", "extremes",
-// "many_rows".
+// "many_rows"; as read from files of other programs: "recorded_blocks", "recorded_slices", "ticks";
+// "rounded".
 std::vector<ResultSample> ResultSamples();
 const profile::PerfResult& GetResultSample(const std::string& name);
 
