@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analyze/row_table.h"
+#include "analyze/row_builder.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -26,251 +26,11 @@ using profile::RunMode;
 using profile::Slice;
 using profile::Status;
 
-// Among siblings: host-wall rows by their start, then the engine's operators in its own order
-// (their starts may be made up), then what is left over.
-constexpr int64_t kOrderEngine = int64_t{1} << 62;
-constexpr int64_t kOrderBetween = std::numeric_limits<int64_t>::max() - 1;
-constexpr int64_t kOrderUnattributed = std::numeric_limits<int64_t>::max();
-
 constexpr double kTicksToResolve = 10;
+constexpr std::string_view kOperatorCall = "OPERATOR_CALL";
+constexpr std::string_view kDelegateCall = "DELEGATE_CALL";
+constexpr std::string_view kKernelPrefix = "native_call_";
 constexpr int64_t kLargestUnitNs = 1'000'000;
-
-RowType TypeOf(Category category) {
-  switch (category) {
-    case Category::kScope:
-      return RowType::kScope;
-    case Category::kSetInputs:
-      return RowType::kSetInputs;
-    case Category::kRun:
-    case Category::kMethod:
-      return RowType::kMethod;
-    case Category::kOperatorCall:
-      return RowType::kOperatorCall;
-    case Category::kKernel:
-      return RowType::kKernel;
-    case Category::kDelegateCall:
-      return RowType::kDelegateCall;
-    case Category::kDelegateOp:
-      return RowType::kDelegateOp;
-    case Category::kLoad:
-    case Category::kOther:
-      return RowType::kOther;
-  }
-  return RowType::kOther;
-}
-
-// Fills a RowTable from one run after another.
-class RowBuilder {
- public:
-  explicit RowBuilder(const Profile& profile) : profile_(profile) {
-    root_ = rows_.Find({.type = RowType::kMethod}, std::numeric_limits<int64_t>::min());
-    unattributed_ =
-        rows_.Find({.parent = root_, .type = RowType::kUnattributed}, kOrderUnattributed);
-  }
-
-  void AddRun(const Run& run) {
-    const auto size = static_cast<uint32_t>(profile_.slices.size());
-    first_ = std::min(run.first_slice, size);
-    count_ = std::min(run.slice_count, size - first_);
-    FindRunSlice();
-    FindParents(run);
-    FindRows(run);
-    AddTimes(run);
-    AddScopesAround(run);
-    ++runs_;
-  }
-
-  [[nodiscard]] const RowTable& rows() const { return rows_; }
-  [[nodiscard]] uint32_t root() const { return root_; }
-  [[nodiscard]] uint32_t unattributed() const { return unattributed_; }
-  [[nodiscard]] uint64_t runs() const { return runs_; }
-  [[nodiscard]] const profile::LossCounts& losses() const { return losses_; }
-
- private:
-  // Indices below are local to the run: 0 .. count_ - 1 are its slices, count_ is the run itself
-  // (which stands for its kRun slice, if that was not dropped).
-  [[nodiscard]] const Slice& At(uint32_t local) const { return profile_.slices[first_ + local]; }
-  [[nodiscard]] Kind KindOf(uint32_t local) const { return profile_.tracks[At(local).track].kind; }
-  [[nodiscard]] uint32_t RecordedParent(uint32_t local) const {
-    const uint32_t parent = At(local).parent;
-    if (parent == kNone || parent < first_ || parent - first_ >= count_) return kNone;
-    return parent - first_ == run_slice_ ? count_ : parent - first_;
-  }
-
-  void FindRunSlice() {
-    run_slice_ = kNone;
-    run_track_ = kNone;
-    for (uint32_t i = 0; i < count_; ++i) {
-      const Category category = At(i).category;
-      if (category == Category::kRun) {
-        run_slice_ = i;
-        run_track_ = At(i).track;
-        return;
-      }
-      const bool by_the_run = category == Category::kMethod || category == Category::kSetInputs;
-      if (run_track_ == kNone && by_the_run) run_track_ = At(i).track;
-    }
-  }
-
-  // A host-wall slice is part of its parent only on the same track; one that lies on another
-  // thread, or outside the run, has no parent.
-  void FindParents(const Run& run) {
-    parent_.assign(count_, kNone);
-    for (uint32_t i = 0; i < count_; ++i) {
-      if (i == run_slice_) continue;
-      const Slice& slice = At(i);
-      uint32_t parent = RecordedParent(i);
-      if (KindOf(i) != Kind::kHostWall) {
-        parent_[i] = parent == kNone ? count_ : parent;
-        continue;
-      }
-      if (parent == kNone && slice.start_ns >= run.start_ns &&
-          slice.start_ns + slice.dur_ns <= run.start_ns + run.dur_ns) {
-        parent = count_;
-      }
-      if (parent == kNone) continue;
-      const uint32_t track = parent == count_ ? run_track_ : At(parent).track;
-      if (slice.track == track) parent_[i] = parent;
-    }
-  }
-
-  // Rows of all slices; `order_` gets the slices with parents before children. Without recursion:
-  // scopes may nest deeply.
-  void FindRows(const Run& run) {
-    row_.assign(count_ + 1, kNone);
-    row_[count_] = root_;
-    folded_.assign(count_, 0);
-    order_.clear();
-    occurrences_.clear();
-    for (uint32_t i = 0; i < count_; ++i) {
-      if (i == run_slice_) continue;
-      chain_.clear();
-      for (uint32_t k = i; k < count_ && row_[k] == kNone && chain_.size() <= count_;
-           k = parent_[k]) {
-        chain_.push_back(k);
-      }
-      for (; !chain_.empty(); chain_.pop_back()) {
-        const uint32_t k = chain_.back();
-        if (row_[k] != kNone) continue;  // a cycle in broken input
-        row_[k] = RowOf(k, run);
-        order_.push_back(k);
-      }
-    }
-  }
-
-  uint32_t RowOf(uint32_t local, const Run& run) {
-    const Slice& slice = At(local);
-    const uint32_t parent = parent_[local];
-    const Kind kind = KindOf(local);
-    if (slice.category == Category::kMethod && parent == count_ && kind == Kind::kHostWall) {
-      folded_[local] = 1;
-      return root_;
-    }
-    RowKey key;
-    key.parent = parent == kNone ? kNone : row_[parent];
-    key.name = slice.name;
-    key.type = TypeOf(slice.category);
-    key.kind = kind;
-    if (slice.args != kNone) key.instruction = profile_.args[slice.args].instruction;
-    int64_t order = slice.start_ns - run.start_ns;
-    if (slice.category == Category::kDelegateOp) {
-      if (slice.name == 0 && slice.args != kNone) {
-        key.name = profile_.args[slice.args].delegate_debug_name;
-      }
-      key.instruction = -1;
-      key.occurrence = occurrences_[uint64_t{parent} << 32 | key.name]++;
-      order = kOrderEngine + local;
-    }
-    return rows_.Find(key, order);
-  }
-
-  void AddTimes(const Run& run) {
-    inside_ns_.assign(count_ + 1, 0);
-    inside_events_.assign(count_ + 1, 0);
-    border_events_.assign(count_ + 1, 0);
-    for (auto i = order_.rbegin(); i != order_.rend(); ++i) {
-      const uint32_t parent = parent_[*i];
-      if (At(*i).dur_ns < 0) losses_.Add(Loss::kEndBeforeStart);
-      if (parent == kNone) continue;
-      if (KindOf(*i) == Kind::kHostWall) inside_ns_[parent] += Duration(*i);
-      inside_events_[parent] += inside_events_[*i] + 1;
-      ++border_events_[parent];
-    }
-    int64_t between_ns = 0;
-    uint64_t between_events = 0;
-    bool has_method = false;
-    for (const uint32_t i : order_) {
-      const int64_t self_ns = Duration(i) - inside_ns_[i];
-      if (folded_[i] != 0) {
-        has_method = true;
-        between_ns += self_ns;
-        between_events += border_events_[i] + 1;
-        continue;
-      }
-      AddToRow(row_[i], Duration(i), KindOf(i) == Kind::kHostWall ? self_ns : 0,
-               inside_events_[i] + 1);
-    }
-    if (has_method) {
-      const uint32_t between =
-          rows_.Find({.parent = root_, .type = RowType::kBetween}, kOrderBetween);
-      AddToRow(between, between_ns, between_ns, between_events);
-    }
-    const int64_t rest_ns = run.dur_ns - inside_ns_[count_];
-    AddToRow(unattributed_, rest_ns, rest_ns, border_events_[count_] + 1);
-    AddToRow(root_, run.dur_ns, 0, inside_events_[count_] + 1);
-  }
-
-  [[nodiscard]] int64_t Duration(uint32_t local) const {
-    return std::max<int64_t>(At(local).dur_ns, 0);
-  }
-
-  void AddToRow(uint32_t index, int64_t dur_ns, int64_t self_ns, uint64_t events) {
-    Row& row = rows_.at(index);
-    row.Add(static_cast<uint32_t>(runs_), dur_ns);
-    row.self_ns += self_ns;
-    row.events += events;
-    ++row.calls;
-    if (self_ns < 0) losses_.Add(Loss::kChildrenExceedParent);
-  }
-
-  // The user's scopes that enclose the run are rows beside it, each scope counted once, also when
-  // several runs lie in it.
-  void AddScopesAround(const Run& run) {
-    if (run_slice_ == kNone) return;
-    for (uint32_t i = At(run_slice_).parent; i < profile_.slices.size();
-         i = profile_.slices[i].parent) {
-      if (i >= first_ && i - first_ < count_) continue;  // has its row already
-      if (!around_.insert(i).second) return;             // and so has all that is around it
-      const Slice& slice = profile_.slices[i];
-      const RowKey key{.name = slice.name, .type = TypeOf(slice.category)};
-      const int64_t dur_ns = std::max<int64_t>(slice.dur_ns, 0);
-      AddToRow(rows_.Find(key, slice.start_ns - run.start_ns), dur_ns, dur_ns, 1);
-    }
-  }
-
-  const Profile& profile_;
-  RowTable rows_;
-  uint32_t root_ = 0;
-  uint32_t unattributed_ = 0;
-  uint64_t runs_ = 0;
-  std::unordered_set<uint32_t> around_;
-  profile::LossCounts losses_;
-
-  // Of the current run.
-  uint32_t first_ = 0;
-  uint32_t count_ = 0;
-  uint32_t run_slice_ = kNone;
-  uint32_t run_track_ = kNone;
-  std::vector<uint32_t> parent_;
-  std::vector<uint32_t> row_;
-  std::vector<uint8_t> folded_;  // the engine's own slice of the whole call: part of the root
-  std::vector<uint32_t> order_;
-  std::vector<uint32_t> chain_;
-  std::vector<int64_t> inside_ns_;
-  std::vector<uint64_t> inside_events_;
-  std::vector<uint64_t> border_events_;  // directly inside: their cost falls on both sides
-  std::unordered_map<uint64_t, uint32_t> occurrences_;
-};
 
 // Turns the filled rows into what is shown.
 class TableWriter {
@@ -298,8 +58,12 @@ class TableWriter {
     table.mean_ns = static_cast<double>(builder_.rows().at(builder_.root()).total_ns) / runs;
     table.unattributed_ns =
         static_cast<double>(builder_.rows().at(builder_.unattributed()).total_ns) / runs;
+    NameAfterKernels(table.ops);
     for (size_t i = 0; i < table.ops.size(); ++i) {
       if (table.ops[i].type == RowType::kDelegateCall) AddDelegate(table, order, i);
+    }
+    for (const profile::Track& track : profile_.tracks) {
+      if (track.in_ticks) table.losses.Add(Loss::kDelegateClock);
     }
     return table;
   }
@@ -328,11 +92,23 @@ class TableWriter {
     op.name = NameOf(row, op, instruction);
     op.calls = row.calls;
     op.calls_per_run = static_cast<double>(row.calls) / runs;
+    op.module_path = {Status::kNoMap, "the program carries no map from instructions to modules"};
+    if (row.key.in_ticks) {
+      op.in_ticks = true;
+      op.total_ticks = row.total_ns;
+      const profile::Missing unknown{Status::kUnavailable, "its clock's tick is not known"};
+      op.mean_ns = unknown;
+      op.p50_ns = unknown;
+      op.probe_cost_ns = {Status::kNotMeasured, "its cost is inside the call's row"};
+      return op;
+    }
     op.total_ns = row.total_ns;
     op.self_ns = row.self_ns;
     op.share = whole_ns > 0 ? static_cast<double>(row.total_ns) / static_cast<double>(whole_ns) : 0;
     if (op.kind == Kind::kHostWall) {
-      op.probe_cost_ns = static_cast<double>(row.events) / runs * options_.probe_cost_ns;
+      const Metric<double>& cost = options_.event_cost_ns;
+      op.probe_cost_ns = cost ? Metric<double>(static_cast<double>(row.events) / runs * *cost)
+                              : Metric<double>(cost.missing());
     } else {
       op.probe_cost_ns = {Status::kNotMeasured, "its cost is inside the call's row"};
     }
@@ -341,8 +117,20 @@ class TableWriter {
                     ? Metric<double>(row.MedianPerRun(builder_.runs()))
                     : Metric<double>(Status::kTooFewSamples, "needs 2 profiled runs, has 1");
     if (op.kind == Kind::kHostWall) RefuseBelow(op, kTicksToResolve * profile_.clock.tick_ns);
-    op.module_path = {Status::kNoMap, "the program carries no map from instructions to modules"};
     return op;
+  }
+
+  // Without the program, the kernel alone says which operator an instruction called.
+  static void NameAfterKernels(std::vector<OpRow>& ops) {
+    for (size_t i = 0; i + 1 < ops.size(); ++i) {
+      OpRow& call = ops[i];
+      const OpRow& kernel = ops[i + 1];
+      if (call.type != RowType::kOperatorCall || !call.name.starts_with(kOperatorCall)) continue;
+      if (kernel.type != RowType::kKernel || kernel.parent != call.id) continue;
+      if (kernel.name.starts_with(kKernelPrefix)) {
+        call.name = kernel.name.substr(kKernelPrefix.size());
+      }
+    }
   }
 
   static void RefuseBelow(OpRow& op, double shortest_ns) {
@@ -384,7 +172,7 @@ class TableWriter {
       case RowType::kUnattributed:
         return "unattributed";
       case RowType::kDelegateCall:
-        if (!op.delegate) return name;
+        if (!op.delegate) return AtInstruction(name, instruction);
         return fmt::format("{} #{}", model_.delegates[*op.delegate].backend, *op.delegate);
       case RowType::kOperatorCall: {
         const auto at = static_cast<size_t>(instruction);
@@ -392,7 +180,7 @@ class TableWriter {
             !model_.instruction_names[at].empty()) {
           return model_.instruction_names[at];
         }
-        return name;
+        return AtInstruction(name, instruction);
       }
       case RowType::kDelegateOp: {
         const std::string shown = name.empty() ? "(unnamed)" : name;
@@ -405,6 +193,13 @@ class TableWriter {
         return name;
     }
     return name;
+  }
+
+  // Without the program all calls have one name.
+  [[nodiscard]] std::string AtInstruction(const std::string& name, int32_t instruction) const {
+    const bool generic = name == kOperatorCall || name == kDelegateCall;
+    if (!generic || model_.instructions || instruction < 0) return name;
+    return fmt::format("{}@{}", name, instruction);
   }
 
   // Largest of 1 ms, 1 us, 1 ns of which all reported times are multiples.
@@ -446,6 +241,11 @@ class TableWriter {
       table.delegates.push_back(std::move(result));
       return;
     }
+    if (table.ops[begin].in_ticks) {
+      AddTicksOf(table, begin, end, result);
+      table.delegates.push_back(std::move(result));
+      return;
+    }
     result.resolution_ns = ResolutionOf(order, begin, end);
     int64_t reported_ns = 0;
     uint64_t reports = 0;
@@ -470,6 +270,21 @@ class TableWriter {
       if (!result.within_rounding) table.losses.Add(Loss::kEngineOpsCoverage);
     }
     table.delegates.push_back(std::move(result));
+  }
+
+  // Ticks compare with one another, and with nothing else: shares are of what was reported.
+  static void AddTicksOf(OperatorTable& table, size_t begin, size_t end,
+                         profile::DelegateResult& result) {
+    const profile::Missing unknown{Status::kUnavailable,
+                                   "its operators count on a clock of their own"};
+    result.resolution_ns = unknown;
+    result.layer_coverage = unknown;
+    double all = 0;
+    for (size_t i = begin; i < end; ++i) all += static_cast<double>(table.ops[i].total_ticks);
+    for (size_t i = begin; i < end; ++i) {
+      if (all > 0) table.ops[i].share = static_cast<double>(table.ops[i].total_ticks) / all;
+      result.layers.push_back(table.ops[i]);
+    }
   }
 
   static bool CoverageIsOdd(double coverage) {

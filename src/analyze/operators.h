@@ -11,7 +11,7 @@
 // The rule that people break: what an engine reported about its own inside is a child of the
 // delegate call and of another kind. It is not part of these sums; it has a coverage instead. Rows
 // without a parent other than the first lie around the runs or on other threads: not in the sums
-// either.
+// either. Rows of a clock whose tick is not known have ticks, and no times at all.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace inferprobe::analyze {
 struct OperatorOptions {
   std::string root_name{};  // "": the model's method
   // Calibrated cost of recording one event, for OpRow::probe_cost_ns.
-  double probe_cost_ns = 0;
+  profile::Metric<double> event_cost_ns{};
 };
 
 struct OperatorTable {

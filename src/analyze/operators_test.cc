@@ -261,7 +261,7 @@ TEST(Operators, WhichDelegateIsNotGuessed) {
   profile::ModelFacts model = Model();
   model.delegates.push_back({.id = 1, .backend = "OpenvinoBackend", .engine_id = ""});
   OperatorTable table = BuildOperators(made.profile, model, {});
-  EXPECT_EQ(table.ops[1].name, "DELEGATE_CALL");
+  EXPECT_EQ(table.ops[1].name, "DELEGATE_CALL@4");
   EXPECT_EQ(table.ops[1].delegate.missing().status, Status::kNoMap);
   model.instruction_delegates = {-1, -1, -1, -1, 1};
   table = BuildOperators(made.profile, model, {});
@@ -293,7 +293,7 @@ TEST(Operators, UserScopesAreRowsInsideAroundAndBeside) {
 TEST(Operators, ProbeCostCountsTheEventsInside) {
   SyntheticProfile made;
   AddRun(made, 100);
-  const OperatorTable table = Build(made, {.probe_cost_ns = 10});
+  const OperatorTable table = Build(made, {.event_cost_ns = 10});
   // run, set inputs, method, delegate call and three of its own, two operators with a kernel each.
   EXPECT_DOUBLE_EQ(*table.ops[0].probe_cost_ns, 110);
   EXPECT_DOUBLE_EQ(*Get(table, "XnnpackBackend #0").probe_cost_ns, 40);

@@ -9,7 +9,8 @@ size_t RowKeyHash::operator()(const RowKey& key) const {
   for (const uint64_t part :
        {uint64_t{key.parent} << 32 | key.name,
         uint64_t{static_cast<uint32_t>(key.instruction)} << 32 | key.occurrence,
-        uint64_t{static_cast<uint8_t>(key.type)} << 8 | static_cast<uint8_t>(key.kind)}) {
+        uint64_t{static_cast<uint8_t>(key.type)} << 8 | static_cast<uint8_t>(key.kind) |
+            uint64_t{key.in_ticks} << 16 | uint64_t{key.track} << 32}) {
     hash = (hash ^ part) * 0x9E3779B97F4A7C15;
     hash ^= hash >> 32;
   }
@@ -25,14 +26,24 @@ void Row::Add(uint32_t run, int64_t dur_ns) {
   total_ns += dur_ns;
 }
 
+// The runs without the row are zeros that are never written out: with a row for each of many runs,
+// that would be quadratic.
 double Row::MedianPerRun(uint64_t runs) const {
   std::vector<int64_t> values = per_run_ns;
-  values.resize(std::max<size_t>(values.size(), runs), 0);
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  const auto upper = static_cast<double>(*middle);
-  if (values.size() % 2 != 0) return upper;
-  return (static_cast<double>(*std::max_element(values.begin(), middle)) + upper) / 2;
+  const size_t zeros = runs > values.size() ? runs - values.size() : 0;
+  const auto below = static_cast<size_t>(
+      std::count_if(values.begin(), values.end(), [](int64_t ns) { return ns < 0; }));
+  const auto ranked = [&](size_t rank) -> double {
+    if (rank >= below && rank < below + zeros) return 0;
+    const size_t at = rank < below ? rank : rank - zeros;
+    const auto place = values.begin() + static_cast<std::ptrdiff_t>(at);
+    std::nth_element(values.begin(), place, values.end());
+    return static_cast<double>(*place);
+  };
+  const size_t count = values.size() + zeros;
+  if (count == 0) return 0;
+  const double upper = ranked(count / 2);
+  return count % 2 != 0 ? upper : (ranked(count / 2 - 1) + upper) / 2;
 }
 
 uint32_t RowTable::Find(const RowKey& key, int64_t order) {

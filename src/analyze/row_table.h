@@ -18,8 +18,10 @@ struct RowKey {
   profile::StringId name = 0;
   int32_t instruction = -1;
   uint32_t occurrence = 0;  // of this name in its call, from 0; delegate operators only
+  uint32_t track = 0;       // where rows are told apart by it: SummarizeSlices
   profile::RowType type = profile::RowType::kOther;
   profile::Kind kind = profile::Kind::kHostWall;
+  bool in_ticks = false;  // of a clock whose tick is not known: its "ns" below are ticks
   bool operator==(const RowKey&) const = default;
 };
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace inferprobe::base {
@@ -38,6 +39,8 @@ class JsonWriter {
 
   [[nodiscard]] const std::string& text() const { return out_; }
   std::string Take() && { return std::move(out_); }
+  // What was written since the last call; for text that is too long to be kept whole.
+  std::string Drain() { return std::exchange(out_, {}); }
 
  private:
   struct Level {

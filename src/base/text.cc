@@ -122,6 +122,15 @@ std::string TerminalText(std::string_view text) {
   return out;
 }
 
+std::string ShownBytes(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    out += value >= 0x20 && value < 0x7F ? std::string(1, byte) : fmt::format("\\x{:02x}", value);
+  }
+  return out;
+}
+
 size_t DisplayWidth(std::string_view text) {
   size_t columns = 0;
   for (size_t i = 0; i < text.size();) {

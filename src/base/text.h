@@ -21,6 +21,8 @@ RepairedText RepairUtf8(std::string_view text);
 // The text as it may be shown on a terminal: UTF-8, with control characters and direction marks
 // as escapes (\n, \x1b, \u202e), so that a name can neither move the cursor nor reorder a table.
 std::string TerminalText(std::string_view text);
+// Bytes of an unknown file, for a message: ASCII as it is, everything else as \xNN.
+std::string ShownBytes(std::string_view bytes);
 // Columns that TerminalText's result takes (wide and combining characters counted roughly).
 size_t DisplayWidth(std::string_view text);
 // Cuts to `columns`, ending in "…" where something was cut.

@@ -369,7 +369,7 @@ StringId RingImporter::Name(uint32_t id) {
   return names_[id];
 }
 
-Result<void> ImportMappedFile(const std::string& path, Profile* profile) {
+Result<Recording> ReadMappedFile(const std::string& path) {
   Result<base::MappedFile> file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
   const std::string_view bytes = file->bytes();
@@ -377,10 +377,18 @@ Result<void> ImportMappedFile(const std::string& path, Profile* profile) {
       record::BlockReader::Open(std::as_bytes(std::span(bytes.data(), bytes.size())), path,
                                 record::BlockReader::Access::kReadOnly);
   if (!reader) return tl::unexpected(reader.error());
-  RingImporter importer(profile, 0);
+  Recording recording;
+  recording.source.path = path;
+  recording.source.format = "rings";
+  recording.source.title = "inferprobe recording";
+  recording.source.bytes = bytes.size();
+  if (const double event_ns = reader->facts().event_ns; event_ns > 0) {
+    recording.event_cost_ns = event_ns;
+  }
+  RingImporter importer(&recording.profile, 0);
   importer.Attach(*std::move(reader));
   importer.Drain();
-  return {};
+  return recording;
 }
 
 }  // namespace inferprobe::profile

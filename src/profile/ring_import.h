@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "profile/model.h"
+#include "profile/recording.h"
 #include "record/block_reader.h"
 
 namespace inferprobe::profile {
@@ -95,6 +96,6 @@ class RingImporter {
 };
 
 // The file of a recorder whose process is gone, or still writes.
-Result<void> ImportMappedFile(const std::string& path, Profile* profile);
+Result<Recording> ReadMappedFile(const std::string& path);
 
 }  // namespace inferprobe::profile

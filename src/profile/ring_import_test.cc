@@ -518,7 +518,7 @@ TEST(HostileBlock, EveryFlippedByteIsSurvived) {
   operator delete(copy, std::align_val_t{64});
 }
 
-TEST(ImportMappedFile, OfAKilledProcess) {
+TEST(ReadMappedFile, OfAKilledProcess) {
   const std::string path = testing::TempDir() + "inferprobe_import.ring";
   std::filesystem::remove(path);
   int done[2];
@@ -538,21 +538,20 @@ TEST(ImportMappedFile, OfAKilledProcess) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 
-  Profile profile;
-  const Result<void> imported = ImportMappedFile(path, &profile);
-  ASSERT_TRUE(imported) << imported.error().message;
-  EXPECT_EQ(profile.slices.size(), 5U);
-  EXPECT_EQ(profile.tracks.at(0).pid, child);
+  const Result<Recording> recording = ReadMappedFile(path);
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_EQ(recording->profile.slices.size(), 5U);
+  EXPECT_EQ(recording->profile.tracks.at(0).pid, child);
+  EXPECT_EQ(recording->source.bytes, std::filesystem::file_size(path));
   std::filesystem::remove(path);
 }
 
-TEST(ImportMappedFile, ErrorsNameTheFile) {
-  Profile profile;
+TEST(ReadMappedFile, ErrorsNameTheFile) {
   const std::string path = testing::TempDir() + "inferprobe_not_a.ring";
-  EXPECT_NE(ImportMappedFile("/nonexistent.ring", &profile).error().message.find("/nonexistent"),
+  EXPECT_NE(ReadMappedFile("/nonexistent.ring").error().message.find("/nonexistent"),
             std::string::npos);
   std::ofstream(path) << "not a ring";
-  const Result<void> imported = ImportMappedFile(path, &profile);
+  const Result<Recording> imported = ReadMappedFile(path);
   ASSERT_FALSE(imported);
   EXPECT_EQ(imported.error().code, ErrorCode::kMalformed);
   EXPECT_NE(imported.error().message.find(path + ": byte 10: ends inside the header"),

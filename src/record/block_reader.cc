@@ -24,6 +24,13 @@ bool IsDuration(double ns) { return std::isfinite(ns) && ns >= 0 && ns < 1e9; }
 
 }  // namespace
 
+bool LooksLikeBlock(std::string_view head) {
+  uint64_t magic = 0;
+  if (head.size() < sizeof magic) return false;
+  std::memcpy(&magic, head.data() + offsetof(Header, magic), sizeof magic);
+  return magic == kMagic;
+}
+
 std::optional<int64_t> BlockFacts::ToNs(uint64_t ticks) const {
   const auto delta = static_cast<int64_t>(ticks - anchor_ticks);
   const double ns = std::round(static_cast<double>(delta) * ns_per_tick);

@@ -25,6 +25,9 @@
 
 namespace inferprobe::record {
 
+// Whether these first bytes of a file are a recorder's, by its magic number.
+INFERPROBE_API bool LooksLikeBlock(std::string_view head);
+
 // What the header says, checked.
 struct INFERPROBE_API BlockFacts {
   uint32_t ring_count = 0;

@@ -20,6 +20,7 @@ using profile::RowType;
 constexpr double kSmallShare = 0.005;
 constexpr size_t kMostSiblings = 20;
 constexpr size_t kMostLayers = 8;
+constexpr uint32_t kDeepestShown = 32;  // a hostile recording nests as deep as it is long
 constexpr double kCostlyProbe = 0.2;
 constexpr double kKernelIsAll = 0.8;
 constexpr const char* kCostlyMark = "!";
@@ -170,6 +171,13 @@ class Tree {
         folded_share += result_.ops[child].share;
       }
     }
+    if (!lines.empty() && result_.ops[lines.front()].depth >= kDeepestShown) {
+      table.AddRow({Cell::Drawn(""), Cell::Drawn(""), Cell::Drawn(""), Cell::Drawn(""),
+                    Cell::Drawn(fmt::format("{}└─ … {} rows and what is below them", lead,
+                                            lines.size() + folded)),
+                    Cell::Drawn("")});
+      return;
+    }
     const auto add = [&](uint32_t child, bool last) {
       AddRow(table, child, lead + (last ? "└─ " : "├─ "));
       AddChildren(table, child, lead + (last ? "   " : "│  "));
@@ -209,6 +217,11 @@ class Tree {
 std::string ResolutionText(const profile::Metric<int64_t>& resolution_ns) {
   if (!resolution_ns || *resolution_ns <= 1) return "";
   return fmt::format(", whole {}", *resolution_ns == 1000 ? "us" : "ms");
+}
+
+Cell TicksPerRun(const OpRow& row, const profile::PerfResult& result) {
+  return Cell::Number(static_cast<double>(row.total_ticks) /
+                      static_cast<double>(std::max<uint64_t>(result.profiled_runs, 1)));
 }
 
 // "; covers 96 % of ..." for the heading, or a line of its own below it.
@@ -279,23 +292,30 @@ std::string DelegateTables(const profile::PerfResult& result, const PerfTextOpti
                                                  : MissingText(delegate.layer_coverage.missing()));
       continue;
     }
-    out +=
-        fmt::format("\ninside {} (engine-reported{}{}", base::TerminalText(name),
-                    ResolutionText(delegate.resolution_ns), CoverageText(delegate, options.color));
+    const bool in_ticks = delegate.layers.front().in_ticks;
+    out += in_ticks ? fmt::format(
+                          "\ninside {} (engine-reported, on a clock of its own: ticks, not "
+                          "times)\n",
+                          base::TerminalText(name))
+                    : fmt::format("\ninside {} (engine-reported{}{}", base::TerminalText(name),
+                                  ResolutionText(delegate.resolution_ns),
+                                  CoverageText(delegate, options.color));
     std::vector<const OpRow*> rows;
     for (const OpRow& row : delegate.layers) rows.push_back(&row);
     if (!options.all_rows) {
-      std::stable_sort(rows.begin(), rows.end(),
-                       [](const OpRow* a, const OpRow* b) { return a->total_ns > b->total_ns; });
+      std::stable_sort(rows.begin(), rows.end(), [](const OpRow* a, const OpRow* b) {
+        return a->total_ns + a->total_ticks > b->total_ns + b->total_ticks;
+      });
       if (rows.size() > kMostLayers + 1) rows.resize(kMostLayers);
     }
-    Table table({{"of call", Align::kRight},
-                 {"mean", Align::kRight},
+    Table table({{in_ticks ? "of ticks" : "of call", Align::kRight},
+                 {in_ticks ? "ticks" : "mean", Align::kRight},
                  {"calls", Align::kRight},
                  {"what", Align::kLeft, "", options.width > 60 ? options.width - 34 : 30}});
     for (const OpRow* row : rows) {
-      table.AddRow({Cell::Percent(row->share), Cell::Duration(row->mean_ns), Calls(*row),
-                    Cell::Drawn(NameText(*row))});
+      table.AddRow({Cell::Percent(row->share),
+                    in_ticks ? TicksPerRun(*row, result) : Cell::Duration(row->mean_ns),
+                    Calls(*row), Cell::Drawn(NameText(*row))});
     }
     out += table.Render(Format::kTable, 2);
     if (rows.size() < delegate.layers.size()) {

@@ -6,7 +6,10 @@
 
 #include "base/text.h"
 #include "report/figure_text.h"
+#include "report/lines.h"
 #include "report/op_table.h"
+#include "report/slice_tree.h"
+#include "report/source_text.h"
 
 namespace inferprobe::report {
 namespace {
@@ -16,10 +19,6 @@ using profile::Metric;
 using profile::PerfResult;
 
 constexpr size_t kHistogramBins = 24;
-
-std::string Counted(uint64_t n, std::string_view one) {
-  return fmt::format("{} {}{}", base::FormatCount(static_cast<double>(n)), one, n == 1 ? "" : "s");
-}
 
 std::string Milliseconds(const Metric<double>& ms) {
   if (!ms) return MissingText(ms.missing());
@@ -36,27 +35,6 @@ std::string Count(const Metric<int64_t>& count) {
   return count ? base::FormatCount(static_cast<double>(*count))
                : MissingText(count.missing().status);
 }
-
-// Lines "label      text"; texts come from the outside and are made safe here.
-class Lines {
- public:
-  explicit Lines(const PerfTextOptions& options) : options_(options) {}
-
-  void Add(std::string_view label, std::string_view text) {
-    out_ += fmt::format("{:<10} {}\n", label, TerminalText(text));
-  }
-  void AddWarning(std::string_view label, std::string_view text) {
-    const bool color = options_.color;
-    out_ += fmt::format("{}{:<10}{} {}\n", color ? "\x1b[33m" : "", label, color ? "\x1b[0m" : "",
-                        TerminalText(text));
-  }
-  void Block(std::string_view text) { out_ += text; }
-  std::string Take() { return std::move(out_); }
-
- private:
-  const PerfTextOptions& options_;
-  std::string out_;
-};
 
 std::string ModelText(const PerfResult& result) {
   const profile::ModelFacts& model = result.model;
@@ -78,20 +56,37 @@ std::string ModelText(const PerfResult& result) {
   return text;
 }
 
+std::string RecordedModelText(const PerfResult& result) {
+  std::string text =
+      fmt::format("{}   {} {}", result.model.path, result.engine.title, result.engine.version);
+  if (!result.model.method.empty()) text += " · method " + result.model.method;
+  return text;
+}
+
+std::string RowsHeading(const PerfResult& result) {
+  return fmt::format("\nwhere the time goes (host wall, per run, {})\n",
+                     Counted(result.profiled_runs, "profiled run"));
+}
+
+std::string ClockText(const PerfResult& result) {
+  const profile::ClockFacts& clock = result.clock;
+  if (clock.tick_ns <= 0) return MissingText(profile::Status::kNotMeasured);
+  if (clock.source.empty()) {  // found in the times themselves
+    return "all times are multiples of " + base::FormatDurationNs(clock.tick_ns);
+  }
+  return fmt::format("{}, tick {:.2g} ns", clock.source, clock.tick_ns);
+}
+
 std::string MachineText(const PerfResult& result) {
   const profile::EnvironmentFacts& machine = result.environment;
   const std::string governor =
       machine.governor ? *machine.governor : MissingText(machine.governor.missing());
   const std::string load = machine.load_average ? fmt::format("{:.1f}", *machine.load_average)
                                                 : MissingText(machine.load_average.missing());
-  const std::string clock =
-      result.clock.tick_ns > 0
-          ? fmt::format("{}, tick {:.2g} ns", result.clock.source, result.clock.tick_ns)
-          : MissingText(profile::Status::kNotMeasured);
   return fmt::format(
       "{}, {} · clock {} · governor {} · load {}", machine.cpu.empty() ? "CPU n/a" : machine.cpu,
-      machine.cpus > 0 ? Counted(static_cast<uint64_t>(machine.cpus), "CPU") : "CPUs n/a", clock,
-      governor, load);
+      machine.cpus > 0 ? Counted(static_cast<uint64_t>(machine.cpus), "CPU") : "CPUs n/a",
+      ClockText(result), governor, load);
 }
 
 std::string SteadinessText(const profile::WarmUp& warmup) {
@@ -120,6 +115,15 @@ std::string MeasuredText(const PerfResult& result) {
          Milliseconds(result.first_run_ms);
 }
 
+void AddDisturbances(const PerfResult& result, Lines& lines) {
+  const bool several = result.settings.processes > 1;
+  for (const profile::Disturbance& item : result.disturbances) {
+    const std::string text =
+        several ? fmt::format("{} (process {})", item.text, item.process) : item.text;
+    item.warning ? lines.AddWarning("warning", text) : lines.Add("note", text);
+  }
+}
+
 void AddHeader(const PerfResult& result, Lines& lines) {
   lines.Add("model", ModelText(result));
   lines.Add("machine", MachineText(result));
@@ -128,12 +132,7 @@ void AddHeader(const PerfResult& result, Lines& lines) {
     if (process.failure.empty()) continue;
     lines.AddWarning("failed", fmt::format("process {}: {}", process.index, process.failure));
   }
-  const bool several = result.settings.processes > 1;
-  for (const profile::Disturbance& item : result.disturbances) {
-    const std::string text =
-        several ? fmt::format("{} (process {})", item.text, item.process) : item.text;
-    item.warning ? lines.AddWarning("warning", text) : lines.Add("note", text);
-  }
+  AddDisturbances(result, lines);
 }
 
 std::string LatencyText(const PerfResult& result) {
@@ -257,14 +256,45 @@ std::string StatisticsText(const profile::LossCounts& losses) {
   return "\nlosses and repairs\n" + table.Render(Format::kTable, 2);
 }
 
+// What was read from a trace: as far as it has the data. What such a file never holds (memory,
+// outputs, the machine) is not listed as missing.
+std::string RecordingText(const PerfResult& result, const PerfTextOptions& options) {
+  Lines lines(options.color);
+  AddSource(*result.source, options.all_rows, &lines);
+  if (!result.model.path.empty()) lines.Add("model", RecordedModelText(result));
+  if (result.clock.tick_ns > 0) lines.Add("clock", ClockText(result));
+  if (result.load_ms) lines.Add("load", Milliseconds(result.load_ms));
+  if (result.latency.count > 0) {
+    lines.Add("measured", MeasuredText(result));
+    AddDisturbances(result, lines);
+    lines.Block(LatencyText(result));
+  } else {
+    lines.Add("latency",
+              "n/a (no run without profiling is in this file; inferprobe perf measures "
+              "them)");
+  }
+  if (result.profiled_runs == 0) {
+    lines.Block(SliceTree(result, options));
+  } else {
+    lines.Block(RowsHeading(result));
+    if (result.perturbation.ratio) {
+      lines.Add("profiling", PerturbationText(result.perturbation));
+    }
+    lines.Block(OpTree(result, options));
+    lines.Block(DelegateTables(result, options));
+  }
+  lines.Block(StatisticsText(result.losses));
+  return lines.Take();
+}
+
 }  // namespace
 
 std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
-  Lines lines(options);
+  if (result.source) return RecordingText(result, options);
+  Lines lines(options.color);
   AddHeader(result, lines);
   lines.Block(LatencyText(result));
-  lines.Block(fmt::format("\nwhere the time goes (host wall, per run, {})\n",
-                          Counted(result.profiled_runs, "profiled run")));
+  lines.Block(RowsHeading(result));
   lines.Add("profiling", PerturbationText(result.perturbation));
   lines.Block(OpTree(result, options));
   lines.Block(DelegateTables(result, options));
@@ -276,7 +306,8 @@ std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
 }
 
 std::string PerfReport(const PerfResult& result, Format format, const PerfTextOptions& options) {
-  return format == Format::kTable ? PerfText(result, options) : OpTable(result).Render(format);
+  if (format == Format::kTable) return PerfText(result, options);
+  return (result.slices.empty() ? OpTable(result) : SliceTable(result)).Render(format);
 }
 
 }  // namespace inferprobe::report

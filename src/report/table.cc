@@ -73,6 +73,12 @@ Cell Cell::Int(int64_t value) {
   return cell;
 }
 
+Cell Cell::Plain(int64_t value) {
+  Cell cell = Int(value);
+  cell.shown_ = std::to_string(value);
+  return cell;
+}
+
 Cell Cell::Number(double value) {
   if (!std::isfinite(value)) {
     return Missing({profile::Status::kUnavailable, "not a finite number"});
@@ -158,21 +164,28 @@ void Table::AddRow(std::vector<Cell> cells) {
 std::string Table::Render(Format format, size_t indent) const {
   switch (format) {
     case Format::kTable:
-      return RenderAligned(indent);
+      return RenderAligned(indent, true);
     case Format::kJson:
       return RenderJson();
     case Format::kCsv:
-      return RenderCsv();
+      return RenderCsv(true);
     case Format::kMarkdown:
-      return RenderMarkdown();
+      return RenderMarkdown(true);
   }
   return {};
 }
 
-std::string Table::RenderAligned(size_t indent) const {
+std::string Table::RenderRows(Format format) const {
+  if (format == Format::kCsv) return RenderCsv(false);
+  return format == Format::kMarkdown ? RenderMarkdown(false) : RenderAligned(0, false);
+}
+
+std::string Table::RenderAligned(size_t indent, bool head) const {
   std::vector<std::vector<std::string>> lines;
-  std::vector<std::string>& head = lines.emplace_back();
-  for (const Column& column : columns_) head.push_back(column.title);
+  if (head) {
+    std::vector<std::string>& titles = lines.emplace_back();
+    for (const Column& column : columns_) titles.push_back(column.title);
+  }
   for (const std::vector<Cell>& row : rows_) {
     std::vector<std::string>& line = lines.emplace_back();
     for (size_t i = 0; i < row.size(); ++i) {
@@ -180,7 +193,8 @@ std::string Table::RenderAligned(size_t indent) const {
       line.push_back(widest == 0 ? row[i].shown() : base::CutToWidth(row[i].shown(), widest));
     }
   }
-  std::vector<size_t> widths(columns_.size(), 0);
+  std::vector<size_t> widths;
+  for (const Column& column : columns_) widths.push_back(column.narrowest);
   for (const auto& line : lines) {
     for (size_t i = 0; i < line.size(); ++i) {
       widths[i] = std::max(widths[i], base::DisplayWidth(line[i]));
@@ -214,12 +228,12 @@ std::string Table::RenderJson() const {
   return std::move(json).Take();
 }
 
-std::string Table::RenderCsv() const {
+std::string Table::RenderCsv(bool head) const {
   std::string out;
-  for (size_t i = 0; i < columns_.size(); ++i) {
+  for (size_t i = 0; head && i < columns_.size(); ++i) {
     out += (i == 0 ? "" : ",") + CsvText(KeyOf(columns_[i]));
   }
-  out += "\r\n";
+  if (head) out += "\r\n";
   for (const std::vector<Cell>& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) out += (i == 0 ? "" : ",") + row[i].ForCsv();
     out += "\r\n";
@@ -227,12 +241,15 @@ std::string Table::RenderCsv() const {
   return out;
 }
 
-std::string Table::RenderMarkdown() const {
-  std::string out = "|";
-  for (const Column& column : columns_) out += ' ' + MarkdownText(column.title) + " |";
-  out += "\n|";
-  for (const Column& column : columns_) out += column.align == Align::kRight ? "---:|" : "---|";
-  out += '\n';
+std::string Table::RenderMarkdown(bool head) const {
+  std::string out;
+  if (head) {
+    out = "|";
+    for (const Column& column : columns_) out += ' ' + MarkdownText(column.title) + " |";
+    out += "\n|";
+    for (const Column& column : columns_) out += column.align == Align::kRight ? "---:|" : "---|";
+    out += '\n';
+  }
   for (const std::vector<Cell>& row : rows_) {
     out += '|';
     for (const Cell& cell : row) out += ' ' + MarkdownText(cell.shown()) + " |";

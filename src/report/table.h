@@ -30,6 +30,7 @@ class Cell {
   // Text that is already laid out for the terminal (a tree's branches).
   static Cell Drawn(std::string text);
   static Cell Int(int64_t value);
+  static Cell Plain(int64_t value);  // without separators, also for people: to be copied
   static Cell Number(double value);
   static Cell Percent(double ratio);  // machines get the ratio
   static Cell Duration(double ns);    // machines get ns
@@ -55,8 +56,9 @@ class Cell {
 struct Column {
   std::string title;  // for people; may be ""
   Align align = Align::kLeft;
-  std::string key{};  // for machines; "": the title
-  size_t widest = 0;  // longer texts are cut in a table; 0: never
+  std::string key{};     // for machines; "": the title
+  size_t widest = 0;     // longer texts are cut in a table; 0: never
+  size_t narrowest = 0;  // in a table that is written in pieces: all have this width at least
 };
 
 class Table {
@@ -67,12 +69,14 @@ class Table {
   [[nodiscard]] size_t size() const { return rows_.size(); }
   // `indent`: columns before each line of an aligned table.
   [[nodiscard]] std::string Render(Format format, size_t indent = 0) const;
+  // What continues a table of the same columns. Not for JSON.
+  [[nodiscard]] std::string RenderRows(Format format) const;
 
  private:
-  [[nodiscard]] std::string RenderAligned(size_t indent) const;
+  [[nodiscard]] std::string RenderAligned(size_t indent, bool head) const;
   [[nodiscard]] std::string RenderJson() const;
-  [[nodiscard]] std::string RenderCsv() const;
-  [[nodiscard]] std::string RenderMarkdown() const;
+  [[nodiscard]] std::string RenderCsv(bool head) const;
+  [[nodiscard]] std::string RenderMarkdown(bool head) const;
   [[nodiscard]] const std::string& KeyOf(const Column& column) const {
     return column.key.empty() ? column.title : column.key;
   }

@@ -1,0 +1,144 @@
+#include "analyze/slice_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/row_table.h"
+
+namespace inferprobe::analyze {
+namespace {
+
+using profile::kNone;
+using profile::Profile;
+using profile::Slice;
+using profile::SliceRow;
+
+constexpr double kTicksToResolve = 10;
+
+class Summary {
+ public:
+  explicit Summary(const Profile& profile) : profile_(profile) {}
+
+  std::vector<SliceRow> Take() {
+    FindRows();
+    AddTimes();
+    std::vector<SliceRow> rows;
+    std::vector<uint32_t> id_of(table_.size());
+    for (const uint32_t index : table_.InProgramOrder()) {
+      id_of[index] = static_cast<uint32_t>(rows.size());
+      rows.push_back(Convert(index, id_of, rows));
+    }
+    return rows;
+  }
+
+ private:
+  struct Extremes {
+    int64_t least_ns = 0;
+    int64_t most_ns = 0;
+  };
+
+  [[nodiscard]] bool IsCounted(uint32_t slice) const {
+    const uint16_t track = profile_.slices[slice].track;
+    return track < profile_.tracks.size() && !profile_.tracks[track].in_ticks;
+  }
+
+  // What encloses a slice on its own track.
+  [[nodiscard]] uint32_t ParentOf(uint32_t slice) const {
+    const uint32_t parent = profile_.slices[slice].parent;
+    const bool same = parent < profile_.slices.size() && parent != slice &&
+                      profile_.slices[parent].track == profile_.slices[slice].track;
+    return same ? parent : kNone;
+  }
+
+  // Without recursion: slices may nest deeply, and in a broken recording in a circle.
+  void FindRows() {
+    const auto count = static_cast<uint32_t>(profile_.slices.size());
+    row_.assign(count, kNone);
+    std::vector<uint32_t> chain;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (!IsCounted(i)) continue;
+      chain.clear();
+      for (uint32_t k = i; k != kNone && row_[k] == kNone && chain.size() <= count;
+           k = ParentOf(k)) {
+        chain.push_back(k);
+      }
+      for (; !chain.empty(); chain.pop_back()) {
+        const uint32_t k = chain.back();
+        if (row_[k] != kNone) continue;
+        const Slice& slice = profile_.slices[k];
+        const uint32_t parent = ParentOf(k);
+        RowKey key;
+        key.parent = parent == kNone ? kNone : row_[parent];
+        key.name = slice.name;
+        key.track = slice.track;
+        key.kind = profile_.tracks[slice.track].kind;
+        const bool outermost = key.parent == kNone;
+        row_[k] = table_.Find(
+            key, outermost ? int64_t{slice.track} << 32 | table_.size() : slice.start_ns);
+      }
+    }
+  }
+
+  void AddTimes() {
+    std::vector<int64_t> inside(profile_.slices.size());
+    for (uint32_t i = 0; i < inside.size(); ++i) {
+      if (row_[i] == kNone) continue;
+      if (const uint32_t parent = ParentOf(i); parent != kNone) {
+        inside[parent] += profile_.slices[i].dur_ns;
+      }
+    }
+    extremes_.resize(table_.size());
+    for (uint32_t i = 0; i < inside.size(); ++i) {
+      if (row_[i] == kNone) continue;
+      const int64_t dur_ns = profile_.slices[i].dur_ns;
+      Row& row = table_.at(row_[i]);
+      Extremes& extremes = extremes_[row_[i]];
+      extremes.least_ns = row.calls == 0 ? dur_ns : std::min(extremes.least_ns, dur_ns);
+      extremes.most_ns = std::max(extremes.most_ns, dur_ns);
+      row.total_ns += dur_ns;
+      row.self_ns += dur_ns - inside[i];
+      ++row.calls;
+    }
+  }
+
+  SliceRow Convert(uint32_t index, const std::vector<uint32_t>& id_of,
+                   const std::vector<SliceRow>& rows) const {
+    const Row& row = table_.at(index);
+    SliceRow out;
+    out.id = static_cast<uint32_t>(rows.size());
+    if (row.key.parent != kNone) {
+      out.parent = id_of[row.key.parent];
+      out.depth = rows[out.parent].depth + 1;
+    }
+    out.track = profile_.tracks[row.key.track].name;
+    out.name = profile_.strings.Get(row.key.name);
+    out.kind = row.key.kind;
+    out.calls = row.calls;
+    out.total_ns = row.total_ns;
+    out.self_ns = row.self_ns;
+    out.min_ns = extremes_[index].least_ns;
+    out.max_ns = extremes_[index].most_ns;
+    const double mean_ns = static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
+    const double shortest_ns = kTicksToResolve * profile_.clock.tick_ns;
+    if (mean_ns < shortest_ns && out.kind == profile::Kind::kHostWall) {
+      out.mean_ns = {profile::Status::kBelowResolution,
+                     fmt::format("a call takes {:.3g} ns; the clock resolves {:.3g} ns", mean_ns,
+                                 shortest_ns)};
+    } else {
+      out.mean_ns = mean_ns;
+    }
+    return out;
+  }
+
+  const Profile& profile_;
+  RowTable table_;
+  std::vector<uint32_t> row_;  // by slice
+  std::vector<Extremes> extremes_;
+};
+
+}  // namespace
+
+std::vector<SliceRow> SummarizeSlices(const Profile& profile) { return Summary(profile).Take(); }
+
+}  // namespace inferprobe::analyze

@@ -1,0 +1,19 @@
+// What a recording holds in which nothing is a run: slices of one name inside the same others are a
+// row, each track by itself.
+//
+// The rule that people break: these rows add up to nothing but their own parents. Two tracks may be
+// two threads that ran at once.
+#pragma once
+
+#include <vector>
+
+#include "profile/model.h"
+#include "profile/result.h"
+
+namespace inferprobe::analyze {
+
+// Parents before their children, tracks in their order. Slices in ticks of an unknown clock are not
+// among them. Linear in slices, apart from sorting the rows.
+std::vector<profile::SliceRow> SummarizeSlices(const profile::Profile& profile);
+
+}  // namespace inferprobe::analyze

@@ -1,0 +1,97 @@
+#include "analyze/slice_table.h"
+
+#include <gtest/gtest.h>
+
+#include "analyze/synthetic_profile.h"
+
+namespace inferprobe::analyze {
+namespace {
+
+using profile::Category;
+using profile::kNone;
+using profile::SliceRow;
+
+TEST(SliceTable, SlicesOfOneNameInsideTheSameOthersAreARow) {
+  SyntheticProfile made;
+  for (const int64_t ns : {100, 300}) {
+    made.Enter(Category::kScope, "frame");
+    made.Leaf(Category::kScope, "decode", ns);
+    made.Leaf(Category::kScope, "decode", ns);
+    made.Wait(50);
+    made.Leave();
+  }
+  made.Leaf(Category::kScope, "decode", 7);
+  const std::vector<SliceRow> rows = SummarizeSlices(made.profile);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].name, "frame");
+  EXPECT_EQ(rows[0].parent, kNone);
+  EXPECT_EQ(rows[0].calls, 2U);
+  EXPECT_EQ(rows[0].total_ns, 250 + 650);
+  EXPECT_EQ(rows[0].self_ns, 100);
+  EXPECT_EQ(rows[1].name, "decode");
+  EXPECT_EQ(rows[1].parent, 0U);
+  EXPECT_EQ(rows[1].depth, 1U);
+  EXPECT_EQ(rows[1].calls, 4U);
+  EXPECT_EQ(rows[1].min_ns, 100);
+  EXPECT_EQ(rows[1].max_ns, 300);
+  EXPECT_DOUBLE_EQ(*rows[1].mean_ns, 200);
+  EXPECT_EQ(rows[2].parent, kNone);
+  EXPECT_EQ(rows[2].total_ns, 7);
+}
+
+TEST(SliceTable, ChildrenMayComeBeforeTheirParents) {
+  profile::Profile profile;
+  profile.tracks.resize(1);
+  profile.slices = {
+      {.start_ns = 10, .dur_ns = 5, .name = profile.strings.Intern("inner"), .parent = 1},
+      {.start_ns = 0, .dur_ns = 100, .name = profile.strings.Intern("outer")}};
+  const std::vector<SliceRow> rows = SummarizeSlices(profile);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].name, "outer");
+  EXPECT_EQ(rows[0].self_ns, 95);
+  EXPECT_EQ(rows[1].parent, 0U);
+}
+
+TEST(SliceTable, TracksAreApart) {
+  SyntheticProfile made;
+  made.OnOtherThread("work", 40);
+  made.Leaf(Category::kScope, "work", 10);
+  const std::vector<SliceRow> rows = SummarizeSlices(made.profile);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].total_ns, 10);
+  EXPECT_EQ(rows[1].total_ns, 40);
+}
+
+TEST(SliceTable, TicksOfAnUnknownClockAreNoTimes) {
+  SyntheticProfile made;
+  made.profile.tracks[1].in_ticks = true;
+  made.Enter(Category::kScope, "call");
+  made.Reported("conv", 123456);
+  made.Wait(10);
+  made.Leave();
+  const std::vector<SliceRow> rows = SummarizeSlices(made.profile);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].name, "call");
+}
+
+TEST(SliceTable, AMeanUnderTenTicksIsBelowResolution) {
+  SyntheticProfile made;
+  made.profile.clock.tick_ns = 10;
+  made.Leaf(Category::kScope, "short", 99);
+  made.Leaf(Category::kScope, "long", 100);
+  const std::vector<SliceRow> rows = SummarizeSlices(made.profile);
+  EXPECT_EQ(rows[0].mean_ns.missing().status, profile::Status::kBelowResolution);
+  EXPECT_TRUE(rows[1].mean_ns);
+}
+
+TEST(SliceTable, ACircleOfParentsEnds) {
+  profile::Profile profile;
+  profile.tracks.resize(1);
+  profile.slices = {{.start_ns = 0, .dur_ns = 1, .parent = 1},
+                    {.start_ns = 0, .dur_ns = 1, .parent = 0},
+                    {.start_ns = 0, .dur_ns = 1, .parent = 2}};
+  EXPECT_FALSE(SummarizeSlices(profile).empty());
+}
+
+}  // namespace
+}  // namespace inferprobe::analyze

@@ -1,0 +1,383 @@
+#include "formats/etdump/etdump_reader.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace inferprobe::etdump {
+namespace {
+
+using profile::Category;
+using profile::kNone;
+using profile::Loss;
+using profile::Slice;
+using profile::SliceArgs;
+
+constexpr uint64_t kLargestTime = uint64_t{1} << 62;
+constexpr size_t kMaxTracks = 0xFFFF;  // Slice::track has 16 bits
+constexpr uint32_t kHostTrack = 0;
+constexpr size_t kGuesses = 1 << 14;
+// Powers of ten up to which the resolution of the host's clock is looked for.
+constexpr int64_t kCoarsestTickNs = 1'000'000'000;
+
+Category CategoryOf(std::string_view name) {
+  if (name == "Method::execute") return Category::kMethod;
+  if (name == "OPERATOR_CALL") return Category::kOperatorCall;
+  if (name == "DELEGATE_CALL") return Category::kDelegateCall;
+  if (name.starts_with("native_call_")) return Category::kKernel;
+  if (name == "Method::init" || name == "Program::load_method" || name == "load") {
+    return Category::kLoad;
+  }
+  return Category::kOther;
+}
+
+bool InInstruction(Category category) {
+  return category == Category::kOperatorCall || category == Category::kKernel ||
+         category == Category::kDelegateCall;
+}
+
+std::string_view TextOf(const flatbuffers::String* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text->c_str(), text->size());
+}
+
+class Reader {
+ public:
+  Reader(Walk walk, const profile::ReadOptions& options, profile::Recording* into)
+      : walk_(std::move(walk)), unit_ns_(options.input_unit_ns), into_(*into), out_(into->profile) {
+    if (unit_ns_ <= 0) unit_ns_ = 1;
+  }
+
+  Result<void> Read() {
+    auto events = walk_.CountEvents();
+    if (!events) return tl::unexpected(events.error());
+    out_.slices.reserve(*events);
+    profile::Track host;
+    host.name = "recorded thread";
+    out_.tracks.push_back(std::move(host));
+    for (uint32_t i = 0; i < walk_.blocks(); ++i) {
+      auto block = walk_.OpenBlock(i);
+      if (!block) return tl::unexpected(block.error());
+      INFERPROBE_RETURN_IF_ERROR(ReadBlock(*block));
+    }
+    if (*events == 0) out_.losses.Add(Loss::kNoEvents);
+    FinishEngineTracks();
+    if (tick_ns_ > 1 && tick_ns_ < kCoarsestTickNs) {
+      out_.clock.tick_ns = static_cast<double>(tick_ns_);
+    }
+    return {};
+  }
+
+ private:
+  // An event of a delegate, until the call that it belongs to ends.
+  struct Reported {
+    uint32_t slice;
+    int32_t instruction;
+    int32_t chain;
+  };
+  struct EngineTrack {
+    uint32_t track = kNone;
+    int32_t instruction = -1;
+    uint64_t reports = 0;
+    uint64_t elsewhere = 0;  // which do not touch their call in time
+  };
+  // What an event of the same place in the block before was: runs repeat one another.
+  struct Guess {
+    profile::StringId name = 0;
+    SliceArgs args;
+    uint32_t args_index = kNone;
+  };
+
+  Result<void> ReadBlock(const Walk::Block& block) {
+    AddToGroups(block);
+    if (block.events == 0) out_.losses.Add(Loss::kEmptyBlock);
+    block_begin_ = static_cast<uint32_t>(out_.slices.size());
+    run_begin_ = block_begin_;
+    block_runs_ = out_.runs.size();
+    has_calls_ = false;
+    open_.clear();
+    reported_.clear();
+    for (uint32_t i = 0; i < block.events; ++i) {
+      auto event = walk_.EventOf(block, i);
+      if (!event) return tl::unexpected(event.error());
+      ReadEvent(**event, i);
+    }
+    out_.losses.Add(Loss::kEngineOpsOutsideCall, reported_.size());
+    for (const Reported& op : reported_) {
+      ++TrackOf(op.instruction).reports;
+      out_.slices[op.slice].track = static_cast<uint16_t>(TrackOf(op.instruction).track);
+    }
+    if (has_calls_ && out_.runs.size() == block_runs_) AddRunOfSpan();
+    return {};
+  }
+
+  void AddToGroups(const Walk::Block& block) {
+    std::vector<profile::BlockGroup>& groups = into_.source.blocks;
+    const std::string name = base::RepairUtf8(block.name).text;
+    if (!groups.empty() && groups.back().name == name && groups.back().events == block.events) {
+      ++groups.back().count;
+    } else {
+      groups.push_back({name, 1, block.events});
+    }
+  }
+
+  void ReadEvent(const ::etdump::Event& event, uint32_t place) {
+    const int parts = (event.profile_event() != nullptr ? 1 : 0) +
+                      (event.allocation_event() != nullptr ? 1 : 0) +
+                      (event.debug_event() != nullptr ? 1 : 0);
+    if (parts != 1) return out_.losses.Add(Loss::kPartsOfEvent);
+    if (event.profile_event() == nullptr) return out_.losses.Add(Loss::kOtherEvents);
+    const ::etdump::ProfileEvent& it = *event.profile_event();
+    const uint64_t start = it.start_time();
+    const uint64_t end = it.end_time();
+    if (start == 0 && end == 0) return out_.losses.Add(Loss::kZeroTimes);
+    if (end < start) return out_.losses.Add(Loss::kEndBeforeStart);
+    if (end > kLargestTime) return out_.losses.Add(Loss::kTimeOutOfRange);
+    Guess& guess = guesses_[place % kGuesses];
+
+    // ETDumpGen gives metadata to what a delegate reports, be it empty, and to nothing else.
+    const bool by_delegate = it.delegate_debug_id_int() != -1 ||
+                             it.delegate_debug_id_str() != nullptr ||
+                             it.delegate_debug_metadata() != nullptr;
+    Slice slice;
+    slice.name =
+        Name(TextOf(by_delegate && it.name() == nullptr ? it.delegate_debug_id_str() : it.name()),
+             guess.name);
+    slice.category = by_delegate ? Category::kDelegateOp : CategoryOfName(slice.name);
+    SliceArgs args;
+    // Outside of instructions ETDumpGen writes chain -1 and instruction 0.
+    if (it.chain_index() >= 0 || by_delegate || InInstruction(slice.category)) {
+      args.instruction = std::max(it.instruction_id(), -1);
+    }
+    if (it.chain_index() >= 0) args.chain = it.chain_index();
+    if (by_delegate) {
+      args.delegate_debug_id = it.delegate_debug_id_int();
+      if (it.delegate_debug_id_str() != nullptr) args.delegate_debug_name = slice.name;
+      if (it.name() != nullptr && it.delegate_debug_id_str() != nullptr) {
+        args.delegate_debug_name = Name(TextOf(it.delegate_debug_id_str()), 0);
+      }
+      args.metadata = Metadata(it.delegate_debug_metadata());
+    }
+    slice.args = Args(args, guess);
+    guess.name = slice.name;
+    by_delegate ? AddReported(slice, args, start, end) : AddHosts(slice, args, start, end);
+  }
+
+  // A delegate's events come before its call ends; until then they wait.
+  void AddReported(Slice slice, const SliceArgs& args, uint64_t start, uint64_t end) {
+    slice.start_ns = static_cast<int64_t>(start);
+    slice.dur_ns = static_cast<int64_t>(end - start);
+    reported_.push_back({static_cast<uint32_t>(out_.slices.size()), args.instruction, args.chain});
+    out_.slices.push_back(slice);
+  }
+
+  void AddHosts(Slice slice, const SliceArgs& args, uint64_t start, uint64_t end) {
+    slice.start_ns = HostNs(start);
+    slice.dur_ns = HostNs(end) - slice.start_ns;
+    slice.track = kHostTrack;
+    const auto index = static_cast<uint32_t>(out_.slices.size());
+    out_.slices.push_back(slice);
+    LearnTick(slice.start_ns);
+    LearnTick(slice.start_ns + slice.dur_ns);
+    // Events stand in the order of their ends: what started inside this one is part of it.
+    while (!open_.empty() && Encloses(slice, out_.slices[open_.back()])) {
+      out_.slices[open_.back()].parent = index;
+      open_.pop_back();
+    }
+    open_.push_back(index);
+    has_calls_ = has_calls_ || InInstruction(slice.category);
+    if (slice.category == Category::kDelegateCall) ClaimReported(index, args, start, end);
+    if (slice.category == Category::kMethod) AddRun(slice);
+  }
+
+  static bool Encloses(const Slice& outer, const Slice& inner) {
+    return inner.start_ns >= outer.start_ns &&
+           inner.start_ns + inner.dur_ns <= outer.start_ns + outer.dur_ns;
+  }
+
+  void ClaimReported(uint32_t call, const SliceArgs& args, uint64_t start, uint64_t end) {
+    EngineTrack* track = nullptr;
+    size_t kept = 0;
+    for (const Reported& op : reported_) {
+      // Older runtimes number neither: then what was reported since the last call is this one's.
+      const bool ours = op.instruction == args.instruction || op.instruction < 0;
+      if (!ours) {
+        reported_[kept++] = op;
+        continue;
+      }
+      if (track == nullptr) track = &TrackOf(args.instruction);
+      Slice& slice = out_.slices[op.slice];
+      slice.parent = call;
+      slice.track = static_cast<uint16_t>(track->track);
+      const auto op_start = static_cast<uint64_t>(slice.start_ns);
+      const uint64_t op_end = op_start + static_cast<uint64_t>(slice.dur_ns);
+      ++track->reports;
+      track->elsewhere += op_end < start || op_start > end ? 1 : 0;
+    }
+    reported_.resize(kept);
+  }
+
+  EngineTrack& TrackOf(int32_t instruction) {
+    // All instructions beyond what tracks there can be share the last one.
+    auto found = engine_tracks_.find(instruction);
+    if (found != engine_tracks_.end()) return found->second;
+    EngineTrack track;
+    track.instruction = instruction;
+    if (out_.tracks.size() >= kMaxTracks) return engine_tracks_.begin()->second;
+    track.track = static_cast<uint32_t>(out_.tracks.size());
+    profile::Track row;
+    row.type = profile::TrackType::kEngine;
+    row.kind = profile::Kind::kEngineReported;
+    row.parent = kHostTrack;
+    out_.tracks.push_back(std::move(row));
+    return engine_tracks_.emplace(instruction, track).first->second;
+  }
+
+  // Only now is it known on whose clock each delegate reported.
+  void FinishEngineTracks() {
+    for (auto& [instruction, track] : engine_tracks_) {
+      profile::Track& row = out_.tracks[track.track];
+      row.in_ticks = track.elsewhere * 2 > track.reports;
+      row.name = instruction < 0 ? std::string("DELEGATE_CALL")
+                                 : fmt::format("DELEGATE_CALL@{}", instruction);
+      row.name += row.in_ticks ? " (engine-reported, ticks of an unknown clock)"
+                               : " (engine-reported, start times not measured)";
+    }
+    if (unit_ns_ == 1 || engine_tracks_.empty()) return;
+    for (Slice& slice : out_.slices) {
+      if (slice.track == kHostTrack || out_.tracks[slice.track].in_ticks) continue;
+      const auto start = static_cast<uint64_t>(slice.start_ns);
+      const uint64_t end = start + static_cast<uint64_t>(slice.dur_ns);
+      slice.start_ns = HostNs(start);
+      slice.dur_ns = HostNs(end) - slice.start_ns;
+    }
+  }
+
+  // Method::execute is the run: of what stands before it in the block, it is the last to end.
+  void AddRun(const Slice& method) {
+    while (out_.runs.size() > block_runs_ && out_.runs.back().start_ns >= method.start_ns) {
+      run_begin_ = out_.runs.back().first_slice;  // it called that one
+      out_.runs.pop_back();
+    }
+    profile::Run run;
+    run.mode = profile::RunMode::kProfiled;
+    run.start_ns = method.start_ns;
+    run.dur_ns = method.dur_ns;
+    run.first_slice = run_begin_;
+    run.slice_count = static_cast<uint32_t>(out_.slices.size()) - run_begin_;
+    run_begin_ = static_cast<uint32_t>(out_.slices.size());
+    out_.runs.push_back(run);
+  }
+
+  // A block without Method::execute, of an older runtime: from its first start to its last end.
+  void AddRunOfSpan() {
+    profile::Run run;
+    run.mode = profile::RunMode::kProfiled;
+    run.first_slice = block_begin_;
+    run.slice_count = static_cast<uint32_t>(out_.slices.size()) - block_begin_;
+    int64_t end_ns = 0;
+    bool any = false;
+    for (uint32_t i = block_begin_; i < out_.slices.size(); ++i) {
+      const Slice& slice = out_.slices[i];
+      if (slice.track != kHostTrack) continue;
+      run.start_ns = any ? std::min(run.start_ns, slice.start_ns) : slice.start_ns;
+      end_ns = std::max(end_ns, slice.start_ns + slice.dur_ns);
+      any = true;
+    }
+    run.dur_ns = end_ns - run.start_ns;
+    out_.runs.push_back(run);
+  }
+
+  [[nodiscard]] int64_t HostNs(uint64_t units) const {
+    if (unit_ns_ == 1) return static_cast<int64_t>(units);
+    const long double ns = static_cast<long double>(units) * static_cast<long double>(unit_ns_);
+    return ns < static_cast<long double>(kLargestTime) ? std::llroundl(ns)
+                                                       : static_cast<int64_t>(kLargestTime);
+  }
+
+  void LearnTick(int64_t time_ns) {
+    while (tick_ns_ > 1 && time_ns % tick_ns_ != 0) tick_ns_ /= 10;
+  }
+
+  profile::StringId Name(std::string_view text, profile::StringId guess) {
+    if (text == out_.strings.Get(guess)) return guess;
+    if (base::CountInvalidUtf8(text) == 0) return out_.strings.Intern(text);
+    out_.losses.Add(Loss::kInvalidUtf8);
+    return out_.strings.Intern(base::RepairUtf8(text).text);
+  }
+
+  Category CategoryOfName(profile::StringId name) {
+    if (name >= categories_.size()) categories_.resize(name + 1);
+    if (!categories_[name]) categories_[name] = CategoryOf(out_.strings.Get(name));
+    return *categories_[name];
+  }
+
+  uint32_t Args(const SliceArgs& args, Guess& guess) {
+    if (args == guess.args) return guess.args_index;
+    guess.args = args;
+    guess.args_index = args == SliceArgs{} ? kNone : out_.AddArgs(args);
+    return guess.args_index;
+  }
+
+  uint32_t Metadata(const flatbuffers::Vector<uint8_t>* bytes) {
+    if (bytes == nullptr || bytes->size() == 0) return kNone;
+    const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    auto found = metadata_.find(text);
+    if (found != metadata_.end()) return found->second;
+    const auto index = static_cast<uint32_t>(out_.metadata.size());
+    out_.metadata.emplace_back(text);
+    metadata_.emplace(text, index);
+    return index;
+  }
+
+  Walk walk_;
+  double unit_ns_;
+  profile::Recording& into_;
+  profile::Profile& out_;
+
+  std::vector<Guess> guesses_ = std::vector<Guess>(kGuesses);  // by place in the block
+  std::vector<std::optional<Category>> categories_;            // by name
+  std::map<std::string_view, uint32_t> metadata_;              // views of the file
+  std::map<int32_t, EngineTrack> engine_tracks_;               // by instruction
+  int64_t tick_ns_ = kCoarsestTickNs;
+
+  // Of the block.
+  uint32_t block_begin_ = 0;
+  uint32_t run_begin_ = 0;
+  size_t block_runs_ = 0;
+  bool has_calls_ = false;
+  std::vector<uint32_t> open_;  // slices of the host that nothing encloses so far
+  std::vector<Reported> reported_;
+};
+
+}  // namespace
+
+Result<profile::Recording> ReadEtdump(const std::string& path,
+                                      const profile::ReadOptions& options) {
+  auto file = base::MappedFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  auto walk = Walk::Open(file->bytes(), path);
+  if (!walk) return tl::unexpected(walk.error());
+  profile::Recording recording;
+  recording.source.path = path;
+  recording.source.format = "etdump";
+  recording.source.title = "ETDump";
+  recording.source.bytes = file->bytes().size();
+  recording.profile.process_name = "ETDump";
+  recording.model.format = "executorch";
+  recording.engine.name = "executorch";
+  recording.engine.title = "ExecuTorch";
+  recording.event_cost_ns = {profile::Status::kUnavailable,
+                             "an ETDump does not tell what recording an event cost"};
+  INFERPROBE_RETURN_IF_ERROR(Reader(*std::move(walk), options, &recording).Read());
+  return recording;
+}
+
+}  // namespace inferprobe::etdump

@@ -1,0 +1,134 @@
+#include "formats/registry/registry.h"
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "formats/etdump/etdump_reader.h"
+#include "formats/perfetto/reader.h"
+#include "formats/result_json/result_reader.h"
+#include "profile/delegate_clock.h"
+#include "profile/ring_import.h"
+#include "record/block_reader.h"
+
+namespace inferprobe::formats {
+namespace {
+
+constexpr size_t kHeadBytes = 1 << 16;
+
+tl::unexpected<Error> UnitIsKnown(const std::string& path, std::string_view what) {
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}: {} says its unit itself: no --input-unit applies", path, what),
+                   "--input-unit is for ETDumps");
+}
+
+Result<Opened> Trace(Result<profile::Recording> recording) {
+  if (!recording) return tl::unexpected(std::move(recording).error());
+  Opened opened;
+  opened.recording = *std::move(recording);
+  return opened;
+}
+
+Result<Opened> ReadEtdump(const std::string& path, const profile::ReadOptions& options) {
+  return Trace(etdump::ReadEtdump(path, options));
+}
+
+Result<Opened> ReadPerfetto(const std::string& path, const profile::ReadOptions& options) {
+  return Trace(perfetto::ReadTrace(path, options));
+}
+
+Result<Opened> ReadRings(const std::string& path, const profile::ReadOptions& options) {
+  if (options.input_unit_ns != 0) return UnitIsKnown(path, "a recording of inferprobe's");
+  return Trace(profile::ReadMappedFile(path));
+}
+
+Result<Opened> ReadResult(const std::string& path, const profile::ReadOptions& options) {
+  if (options.input_unit_ns != 0) return UnitIsKnown(path, "a result");
+  if (!options.delegate_clocks.empty()) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: a result's times are final: no --delegate-clock applies", path),
+        "give it with the trace");
+  }
+  auto result = result_json::ReadResult(path);
+  if (!result) return tl::unexpected(std::move(result).error());
+  Opened opened;
+  opened.result = *std::move(result);
+  return opened;
+}
+
+bool IsEtdump(std::string_view head, uint64_t) { return etdump::LooksLikeEtdump(head); }
+bool IsRings(std::string_view head, uint64_t) { return record::LooksLikeBlock(head); }
+
+// Those with a mark at a fixed place come first. A Perfetto trace has none, only a shape.
+constexpr Format kFormats[] = {
+    {"etdump", "ETDump", ".etdp", IsEtdump, ReadEtdump},
+    {"rings", "inferprobe recording", "", IsRings, ReadRings},
+    {"json", "inferprobe result", ".json", result_json::LooksLikeResult, ReadResult},
+    {"perfetto", "Perfetto trace", ".pftrace", perfetto::LooksLikeTrace, ReadPerfetto},
+};
+
+std::string Known() {
+  std::string list;
+  for (const Format& format : kFormats)
+    list += (list.empty() ? "" : ", ") + std::string(format.title);
+  return list;
+}
+
+}  // namespace
+
+std::span<const Format> Formats() { return kFormats; }
+
+const Format* FormatByName(std::string_view name) {
+  for (const Format& format : kFormats) {
+    if (format.name == name && !format.suffix.empty()) return &format;
+  }
+  return nullptr;
+}
+
+const Format* FormatBySuffix(std::string_view path) {
+  for (const Format& format : kFormats) {
+    if (!format.suffix.empty() && path.ends_with(format.suffix)) return &format;
+  }
+  return nullptr;
+}
+
+std::string WritableNames() {
+  std::string list;
+  for (const Format& format : kFormats) {
+    if (!format.suffix.empty()) list += (list.empty() ? "" : ", ") + std::string(format.name);
+  }
+  return list;
+}
+
+Result<const Format*> FormatOfFile(const std::string& path) {
+  INFERPROBE_RETURN_IF_ERROR(base::CheckReadableFile(path));
+  auto file = base::MappedFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  const std::string_view head = file->bytes().substr(0, kHeadBytes);
+  if (head.empty()) {
+    return MakeError(ErrorCode::kMalformed, fmt::format("{}: byte 0: the file is empty", path),
+                     "was the program that wrote it killed, or built without a tracer "
+                     "(ET_EVENT_TRACER_ENABLED)?");
+  }
+  for (const Format& format : kFormats) {
+    if (format.recognise(head, file->bytes().size())) return &format;
+  }
+  return MakeError(ErrorCode::kMalformed,
+                   fmt::format("{}: byte 0: begins with \"{}\", which is no format that is known",
+                               path, base::ShownBytes(head.substr(0, 16))),
+                   "known: " + Known());
+}
+
+Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& options) {
+  auto format = FormatOfFile(path);
+  if (!format) return tl::unexpected(format.error());
+  auto opened = (*format)->read(path, options);
+  if (!opened) return opened;
+  if (opened->recording) {
+    INFERPROBE_RETURN_IF_ERROR(
+        profile::ApplyDelegateClocks(options.delegate_clocks, &*opened->recording));
+  }
+  return opened;
+}
+
+}  // namespace inferprobe::formats

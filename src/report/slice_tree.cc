@@ -1,0 +1,139 @@
+#include "report/slice_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "report/lines.h"
+
+namespace inferprobe::report {
+namespace {
+
+using profile::kNone;
+using profile::SliceRow;
+
+constexpr size_t kMostSiblings = 20;
+constexpr uint32_t kDeepestShown = 32;
+
+class Tree {
+ public:
+  Tree(const profile::PerfResult& result, const PerfTextOptions& options)
+      : rows_(result.slices), options_(options), children_(rows_.size()) {
+    for (uint32_t i = 0; i < rows_.size(); ++i) {
+      if (rows_[i].parent < children_.size()) children_[rows_[i].parent].push_back(i);
+    }
+  }
+
+  // The rows from `begin` on that are of one track.
+  std::string RenderTrack(size_t begin, size_t end) {
+    Table table({{"total", Align::kRight},
+                 {"mean", Align::kRight},
+                 {"min", Align::kRight},
+                 {"max", Align::kRight},
+                 {"calls", Align::kRight},
+                 {"what", Align::kLeft, "", options_.width > 80 ? options_.width - 50 : 30}});
+    std::vector<uint32_t> roots;
+    for (size_t i = begin; i < end; ++i) {
+      if (rows_[i].parent == kNone) roots.push_back(static_cast<uint32_t>(i));
+    }
+    AddSiblings(table, roots, "", true);
+    return table.Render(Format::kTable, 2);
+  }
+
+ private:
+  void AddSiblings(Table& table, const std::vector<uint32_t>& siblings, const std::string& lead,
+                   bool outermost) {
+    if (siblings.empty()) return;
+    if (rows_[siblings.front()].depth >= kDeepestShown) {
+      AddFolded(table, lead + "└─ ", siblings.size(), "rows and what is below them");
+      return;
+    }
+    std::vector<uint32_t> shown = siblings;
+    if (!options_.all_rows && shown.size() > kMostSiblings + 1) {
+      std::stable_sort(shown.begin(), shown.end(), [&](uint32_t a, uint32_t b) {
+        return rows_[a].total_ns > rows_[b].total_ns;
+      });
+      shown.resize(kMostSiblings);
+      std::sort(shown.begin(), shown.end());
+    }
+    const size_t folded = siblings.size() - shown.size();
+    for (size_t i = 0; i < shown.size(); ++i) {
+      const bool last = i + 1 == shown.size() && folded == 0;
+      AddRow(table, rows_[shown[i]], outermost ? "" : lead + (last ? "└─ " : "├─ "));
+      AddSiblings(table, children_[shown[i]], outermost ? "" : lead + (last ? "   " : "│  "),
+                  false);
+    }
+    if (folded != 0) {
+      AddFolded(table, outermost ? "" : lead + "└─ ", folded, "smaller rows: --all");
+    }
+  }
+
+  static void AddRow(Table& table, const SliceRow& row, const std::string& branch) {
+    const std::string name = row.name.empty() ? "(unnamed)" : base::TerminalText(row.name);
+    table.AddRow({Cell::Duration(static_cast<double>(row.total_ns)), Cell::Duration(row.mean_ns),
+                  Cell::Duration(static_cast<double>(row.min_ns)),
+                  Cell::Duration(static_cast<double>(row.max_ns)),
+                  Cell::Int(static_cast<int64_t>(row.calls)), Cell::Drawn(branch + name)});
+  }
+
+  static void AddFolded(Table& table, const std::string& branch, size_t rows, const char* what) {
+    table.AddRow({Cell::Drawn(""), Cell::Drawn(""), Cell::Drawn(""), Cell::Drawn(""),
+                  Cell::Drawn(""), Cell::Drawn(fmt::format("{}… {} {}", branch, rows, what))});
+  }
+
+  const std::vector<SliceRow>& rows_;
+  const PerfTextOptions& options_;
+  std::vector<std::vector<uint32_t>> children_;
+};
+
+}  // namespace
+
+Table SliceTable(const profile::PerfResult& result) {
+  Table table({{"id", Align::kRight},
+               {"parent", Align::kRight},
+               {"track"},
+               {"kind"},
+               {"name"},
+               {"calls", Align::kRight},
+               {"total", Align::kRight, "total_ns"},
+               {"self", Align::kRight, "self_ns"},
+               {"mean", Align::kRight, "mean_ns"},
+               {"min", Align::kRight, "min_ns"},
+               {"max", Align::kRight, "max_ns"}});
+  for (const SliceRow& row : result.slices) {
+    table.AddRow({Cell::Int(row.id),
+                  row.parent == kNone ? Cell::Missing({profile::Status::kUnavailable, "at the top"})
+                                      : Cell::Int(int64_t{row.parent}),
+                  Cell::Text(row.track), Cell::Text(profile::KindName(row.kind)),
+                  Cell::Text(row.name), Cell::Int(static_cast<int64_t>(row.calls)),
+                  Cell::Duration(static_cast<double>(row.total_ns)),
+                  Cell::Duration(static_cast<double>(row.self_ns)), Cell::Duration(row.mean_ns),
+                  Cell::Duration(static_cast<double>(row.min_ns)),
+                  Cell::Duration(static_cast<double>(row.max_ns))});
+  }
+  return table;
+}
+
+std::string SliceTree(const profile::PerfResult& result, const PerfTextOptions& options) {
+  const std::vector<SliceRow>& rows = result.slices;
+  std::string out;
+  Tree tree(result, options);
+  for (size_t begin = 0; begin < rows.size();) {
+    size_t end = begin + 1;
+    while (end < rows.size() &&
+           (rows[end].parent != kNone || rows[end].track == rows[begin].track)) {
+      ++end;
+    }
+    out += fmt::format(
+        "\n{} ({}, the whole recording)\n",
+        rows[begin].track.empty() ? "(unnamed track)" : base::TerminalText(rows[begin].track),
+        profile::KindText(rows[begin].kind));
+    out += tree.RenderTrack(begin, end);
+    begin = end;
+  }
+  return out;
+}
+
+}  // namespace inferprobe::report
