@@ -16,6 +16,7 @@
 #include "base/atomic_file.h"
 #include "base/files.h"
 #include "formats/etdump/etdump_writer.h"
+#include "formats/perfetto/notes.h"
 #include "formats/perfetto/writer.h"
 #include "formats/result_json/result_json.h"
 #include "measure/engine_registry.h"
@@ -134,6 +135,8 @@ class Perf {
   void Describe(profile::PerfResult* result) const;
   void Analyze(profile::PerfResult* result) const;
   void WriteFiles(profile::PerfResult* result);
+  // Of recording one event, as the workers have calibrated it.
+  [[nodiscard]] Metric<double> EventCostNs() const;
   // Leaves the partial trace where there is something in it.
   void GiveUpTrace();
   [[nodiscard]] base::Overwrite overwrite() const {
@@ -270,14 +273,13 @@ void Perf::Analyze(profile::PerfResult* result) const {
   result->first_run_ms = latency.first_run_ms;
   result->perturbation = analyze::AnalyzePerturbation(profile_);
   std::vector<profile::BlockReading> blocks;
-  double event_cost_ns = 0;
   for (const WorkerOutcome& outcome : outcomes_) {
     blocks.insert(blocks.end(), outcome.blocks.begin(), outcome.blocks.end());
-    if (outcome.loaded) event_cost_ns = outcome.loaded->event_cost_ns;
   }
   result->disturbances = analyze::FindDisturbances(profile_, latency, blocks);
-  analyze::OperatorTable table =
-      analyze::BuildOperators(profile_, result->model, {result->model.method, event_cost_ns});
+  const Metric<double> event_cost = EventCostNs();
+  analyze::OperatorTable table = analyze::BuildOperators(
+      profile_, result->model, {result->model.method, event_cost ? *event_cost : 0});
   result->ops = std::move(table.ops);
   result->delegates = std::move(table.delegates);
   result->unattributed_ns = table.unattributed_ns;
@@ -285,6 +287,14 @@ void Perf::Analyze(profile::PerfResult* result) const {
   result->profiled_mean_ns = table.mean_ns;
   result->losses = profile_.losses;
   result->losses.Merge(table.losses);
+}
+
+Metric<double> Perf::EventCostNs() const {
+  Metric<double> cost;
+  for (const WorkerOutcome& outcome : outcomes_) {
+    if (outcome.loaded) cost = outcome.loaded->event_cost_ns;
+  }
+  return cost;
 }
 
 void Perf::WriteFiles(profile::PerfResult* result) {
@@ -295,9 +305,11 @@ void Perf::WriteFiles(profile::PerfResult* result) {
   if (trace_error_) result->unwritten.push_back(*trace_error_);
   if (trace_) {
     result->losses.Merge(trace_->losses());
-    keep_error(trace_->Finish({{"run_id", options_.run_id},
-                               {"model", result->model.path},
-                               {"engine", result->engine.title + " " + result->engine.version}}));
+    // What analysis adds to the losses is found again in the trace.
+    profile::LossCounts losses = profile_.losses;
+    losses.Merge(trace_->losses());
+    keep_error(trace_->Finish(
+        perfetto::NotesOf(profile_, result->model, result->engine, EventCostNs(), losses)));
   }
   if (!options_.etdump.empty()) {
     keep_error(etdump::WriteEtdump(profile_, options_.etdump, overwrite()));

@@ -192,6 +192,9 @@ void WriteSlice(base::JsonWriter& json, const Sample& sample, uint32_t index) {
   }
   if (profile.tracks[slice.track].type == profile::TrackType::kEngine) {
     json.Key("kind").String("engine_reported");
+    // Where an operator is in no delegate call, it is said.
+    const bool op = slice.category == Category::kDelegateOp;
+    if (op && slice.parent == kNone) json.Key("call").Int(-1);
   }
   json.EndObject();
   json.EndObject();

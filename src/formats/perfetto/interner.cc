@@ -7,10 +7,22 @@
 namespace inferprobe::perfetto {
 namespace {
 
-constexpr const char* kArgNames[] = {
-    "",    "instruction", "chain", "delegate_debug_id", "delegate_debug_name", "metadata",
-    "run", "mode",        "kind"};
-constexpr size_t kArgCount = sizeof(kArgNames) / sizeof(kArgNames[0]);
+constexpr const char* kArgNames[] = {"",
+                                     "instruction",
+                                     "chain",
+                                     "delegate_debug_id",
+                                     "delegate_debug_name",
+                                     "metadata",
+                                     "run",
+                                     "mode",
+                                     "kind",
+                                     "group",
+                                     "process",
+                                     "incomplete",
+                                     "call",
+                                     "start_ticks",
+                                     "ticks"};
+static_assert(sizeof(kArgNames) / sizeof(kArgNames[0]) == kArgNameCount);
 
 std::string Hex(std::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -24,6 +36,8 @@ std::string Hex(std::string_view bytes) {
 }
 
 }  // namespace
+
+const char* ArgNameText(ArgName name) { return kArgNames[static_cast<uint32_t>(name)]; }
 
 void Interner::Clear() {
   pending_.clear();
@@ -52,7 +66,7 @@ uint64_t Interner::Category(profile::Category category) {
 
 uint64_t Interner::Arg(ArgName name) {
   const auto iid = static_cast<size_t>(name);
-  if (args_.empty()) args_.resize(kArgCount);
+  if (args_.empty()) args_.resize(kArgNameCount);
   if (!args_[iid]) {
     args_[iid] = true;
     Add(InternedData::kDebugAnnotationNames, iid, kArgNames[iid]);

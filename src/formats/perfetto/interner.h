@@ -26,7 +26,15 @@ enum class ArgName : uint32_t {
   kRun,
   kMode,
   kKind,
+  kGroup,
+  kProcess,
+  kIncomplete,
+  kCall,
+  kStartTicks,
+  kTicks,
 };
+constexpr uint32_t kArgNameCount = static_cast<uint32_t>(ArgName::kTicks) + 1;
+const char* ArgNameText(ArgName name);
 
 class Interner {
  public:

@@ -104,6 +104,7 @@ std::vector<SliceEdge> LanePlanner::Place(const Profile& profile, uint32_t first
   order.reserve(count);
   for (uint32_t i = first; i < first + count; ++i) {
     const Slice& slice = profile.slices[i];
+    if (profile.tracks[slice.track].in_ticks) continue;
     if (slice.dur_ns < 0) {
       losses.Add(Loss::kEndBeforeStart);
     } else if (!InRange(slice)) {

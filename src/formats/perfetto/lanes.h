@@ -37,7 +37,7 @@ class LanePlanner {
   // nested, also with all slices placed by earlier calls. A slice may start before slices of an
   // earlier call, if it encloses them (a scope that was open while its children were drained).
   // Counts what had to be moved to another lane, and what is left out: ends before starts, and
-  // times below zero or beyond 63 bits.
+  // times below zero or beyond 63 bits. Slices in ticks are no times, and have no place on a lane.
   std::vector<SliceEdge> Place(const profile::Profile& profile, uint32_t first, uint32_t count,
                                profile::LossCounts& losses);
 

@@ -8,6 +8,7 @@
 #include <protozero/pbf_builder.hpp>
 
 #include "formats/perfetto/fields.h"
+#include "formats/perfetto/track_mark.h"
 
 namespace inferprobe::perfetto {
 namespace {
@@ -24,6 +25,8 @@ constexpr uint32_t kSequence = 1;
 constexpr int64_t kEpochNs = 1'000'000'000;
 constexpr size_t kDrainBytes = size_t{1} << 15;
 constexpr const char* kOwnTrack = "inferprobe";
+constexpr std::string_view kReported = " (engine-reported, start times not measured)";
+constexpr std::string_view kInTicks = " (ticks of an unknown clock, no times)";
 
 // Packets carry these for every reader's sake: without a sequence id Perfetto ignores interned
 // data.
@@ -54,14 +57,32 @@ bool IsRealThread(const Track& track) {
   return track.type == TrackType::kThread && Fits32(track.pid) && Fits32(track.tid);
 }
 
-std::string LaneName(const Track& track, uint32_t ordinal) {
-  std::string name = track.name;
+// What is shown of a track of this name.
+std::string LaneName(const Track& track, std::string name, uint32_t ordinal) {
+  if (track.in_ticks) {
+    if (name.find("ticks of an unknown clock") == std::string::npos) name += kInTicks;
+    return name;
+  }
   if (track.type == TrackType::kEngine && name.find("engine-reported") == std::string::npos) {
-    name += " (engine-reported, start times not measured)";
+    name += kReported;
   }
   if (ordinal == 1) name += " (overlap)";
   if (ordinal > 1) name += fmt::format(" (overlap {})", ordinal);
   return name;
+}
+
+std::string DescriptionOf(const Track& track, uint16_t index, uint32_t lane, size_t name_bytes) {
+  TrackMark mark;
+  mark.track = index;
+  mark.lane = lane;
+  mark.type = track.type;
+  mark.kind = track.kind;
+  mark.pid = track.pid;
+  mark.tid = track.tid;
+  mark.thread = track.parent;
+  mark.name_bytes = name_bytes;
+  mark.in_ticks = track.in_ticks;
+  return MarkText(mark);
 }
 
 void AddInt(pbf_builder<TrackEvent>& event, uint64_t name_iid, int64_t value) {
@@ -115,7 +136,8 @@ Result<void> Writer::Append(uint32_t first_slice, uint32_t slice_count, uint32_t
   LearnRuns();
   const std::vector<SliceEdge> edges = planner_.Place(*profile_, first_slice, slice_count, losses_);
   DescribeNewLanes();
-  const std::vector<Event> events = Collect(edges, first_counter, counter_count);
+  const std::vector<Event> events =
+      Collect(edges, first_slice, slice_count, first_counter, counter_count);
   for (const Event& event : events) {
     WriteEvent(event);
     if (out_.size() >= kDrainBytes) INFERPROBE_RETURN_IF_ERROR(Drain(false));
@@ -178,7 +200,7 @@ uint64_t Writer::DescribeProcess(int64_t pid) {
 
 // A track that is known by its name, below a process (0: below nothing). With a unit, a counter.
 uint64_t Writer::DescribeNamedTrack(uint64_t parent, const std::string& name,
-                                    const std::string* unit) {
+                                    const std::string* unit, std::string_view description) {
   ++last_uuid_;
   pbf_builder<Trace> trace{out_};
   pbf_builder<TracePacket> packet{trace, Trace::kPacket};
@@ -186,7 +208,8 @@ uint64_t Writer::DescribeNamedTrack(uint64_t parent, const std::string& name,
   pbf_builder<TrackDescriptor> track{packet, TracePacket::kTrackDescriptor};
   track.add_uint64(TrackDescriptor::kUuid, last_uuid_);
   if (parent != 0) track.add_uint64(TrackDescriptor::kParentUuid, parent);
-  track.add_string(TrackDescriptor::kName, interner_.Repaired(name));
+  track.add_string(TrackDescriptor::kName, name);
+  track.add_string(TrackDescriptor::kDescription, description.data(), description.size());
   // Otherwise Perfetto's UI draws sibling tracks of equal names as one.
   track.add_int32(TrackDescriptor::kSiblingMergeBehavior, kMergeNone);
   if (unit != nullptr) {
@@ -196,20 +219,27 @@ uint64_t Writer::DescribeNamedTrack(uint64_t parent, const std::string& name,
   return last_uuid_;
 }
 
+// The process that a track is shown in.
+uint64_t Writer::ProcessOf(const Track& track) {
+  const bool has_parent = track.parent < profile_->tracks.size();
+  return DescribeProcess(has_parent ? profile_->tracks[track.parent].pid : track.pid);
+}
+
 void Writer::DescribeNewLanes() {
   const std::vector<Lane>& lanes = planner_.lanes();
   for (size_t i = lane_uuids_.size(); i < lanes.size(); ++i) {
     const Track& track = profile_->tracks[lanes[i].track];
-    const bool has_parent = track.parent < profile_->tracks.size();
-    const int64_t pid = has_parent ? profile_->tracks[track.parent].pid : track.pid;
-    const uint64_t process = DescribeProcess(pid);
+    const uint64_t process = ProcessOf(track);
+    const std::string name = interner_.Repaired(track.name);
+    const std::string description =
+        DescriptionOf(track, lanes[i].track, lanes[i].ordinal, name.size());
     const std::pair<int64_t, int64_t> thread(track.pid, track.tid);
     // A second track of the same thread number (the system gave it out again) would be merged
     // with the first.
     if (lanes[i].ordinal > 0 || !IsRealThread(track) ||
         std::find(threads_.begin(), threads_.end(), thread) != threads_.end()) {
-      lane_uuids_.push_back(
-          DescribeNamedTrack(process, LaneName(track, lanes[i].ordinal), nullptr));
+      lane_uuids_.push_back(DescribeNamedTrack(process, LaneName(track, name, lanes[i].ordinal),
+                                               nullptr, description));
       continue;
     }
     threads_.push_back(thread);
@@ -220,12 +250,11 @@ void Writer::DescribeNewLanes() {
     pbf_builder<TrackDescriptor> descriptor{packet, TracePacket::kTrackDescriptor};
     descriptor.add_uint64(TrackDescriptor::kUuid, last_uuid_);
     descriptor.add_uint64(TrackDescriptor::kParentUuid, process);
+    descriptor.add_string(TrackDescriptor::kDescription, description);
     pbf_builder<ThreadDescriptor> numbers{descriptor, TrackDescriptor::kThread};
     numbers.add_int32(ThreadDescriptor::kPid, static_cast<int32_t>(track.pid));
     numbers.add_int64(ThreadDescriptor::kTid, track.tid);
-    if (!track.name.empty()) {
-      numbers.add_string(ThreadDescriptor::kThreadName, interner_.Repaired(track.name));
-    }
+    if (!name.empty()) numbers.add_string(ThreadDescriptor::kThreadName, name);
   }
 }
 
@@ -234,8 +263,20 @@ uint64_t Writer::DescribeCounter(uint16_t track_index) {
     return found->second;
   }
   const Track& track = profile_->tracks[track_index];
-  const uint64_t uuid = DescribeNamedTrack(DescribeProcess(track.pid), track.name, &track.unit);
+  const std::string name = interner_.Repaired(track.name);
+  const uint64_t uuid = DescribeNamedTrack(DescribeProcess(track.pid), name, &track.unit,
+                                           DescriptionOf(track, track_index, 0, name.size()));
   counters_.emplace(track_index, uuid);
+  return uuid;
+}
+
+uint64_t Writer::DescribeTicks(uint16_t track_index) {
+  if (const auto found = ticks_.find(track_index); found != ticks_.end()) return found->second;
+  const Track& track = profile_->tracks[track_index];
+  const std::string name = interner_.Repaired(track.name);
+  const uint64_t uuid = DescribeNamedTrack(ProcessOf(track), LaneName(track, name, 0), nullptr,
+                                           DescriptionOf(track, track_index, 0, name.size()));
+  ticks_.emplace(track_index, uuid);
   return uuid;
 }
 
@@ -254,6 +295,7 @@ void Writer::LearnRuns() {
 
 // Slices and counters together, in order of time; and which track has the most events.
 std::vector<Writer::Event> Writer::Collect(const std::vector<SliceEdge>& edges,
+                                           uint32_t first_slice, uint32_t slice_count,
                                            uint32_t first_counter, uint32_t counter_count) {
   std::vector<Event> events;
   events.reserve(edges.size() + counter_count);
@@ -268,6 +310,16 @@ std::vector<Writer::Event> Writer::Collect(const std::vector<SliceEdge>& edges,
     busiest_uuid_ = lane_uuids_[static_cast<size_t>(busiest - edges_of_lane.begin())];
   }
   const size_t slices_end = events.size();
+  for (uint32_t i = first_slice; i < first_slice + slice_count; ++i) {
+    const Slice& slice = profile_->slices[i];
+    if (!profile_->tracks[slice.track].in_ticks) continue;
+    // Where it belongs is all that is known of its place: it is shown as the call begins.
+    int64_t time_ns = clock_ns_;
+    if (slice.parent < profile_->slices.size()) {
+      time_ns = std::max<int64_t>(profile_->slices[slice.parent].start_ns, 0);
+    }
+    events.push_back({time_ns, DescribeTicks(slice.track), i, kInstant});
+  }
   for (uint32_t i = first_counter; i < first_counter + counter_count; ++i) {
     const profile::CounterSample& sample = profile_->counters[i];
     if (sample.time_ns < 0) {
@@ -327,7 +379,7 @@ void Writer::WriteEvent(const Event& event) {
     if (event.uuid != default_uuid_) out.add_uint64(TrackEvent::kTrackUuid, event.uuid);
     if (event.type == kCounter) {
       out.add_double(TrackEvent::kDoubleCounterValue, profile_->counters[event.index].value);
-    } else if (event.type == kSliceBegin) {
+    } else if (event.type != kSliceEnd) {
       const Slice& slice = profile_->slices[event.index];
       out.add_uint64(TrackEvent::kNameIid, interner_.EventName(*profile_, slice.name));
       // Packed in the schema, but readers must take, and Perfetto's take, the plain form too:
@@ -373,19 +425,52 @@ void Writer::WriteArgs(std::string& body, uint32_t slice_index) {
     }
   }
   if (const auto run = run_of_.find(slice_index); run != run_of_.end()) {
-    AddInt(out, interner_.Arg(ArgName::kRun), run->second);
-    AddText(out, interner_.Arg(ArgName::kMode),
-            interner_.Word(profile::RunModeName(profile.runs[run->second].mode)));
+    WriteRunArgs(body, run->second);
     run_of_.erase(run);
   }
-  const profile::Kind kind = profile.tracks[slice.track].kind;
-  if (kind != profile::Kind::kHostWall) {
-    AddText(out, interner_.Arg(ArgName::kKind), interner_.Word(profile::KindName(kind)));
+  const Track& track = profile.tracks[slice.track];
+  if (track.kind != profile::Kind::kHostWall) {
+    AddText(out, interner_.Arg(ArgName::kKind), interner_.Word(profile::KindName(track.kind)));
+  }
+  if (track.type == TrackType::kEngine) WriteEngineArgs(body, slice);
+}
+
+void Writer::WriteRunArgs(std::string& body, uint32_t index) {
+  const profile::Run& run = profile_->runs[index];
+  pbf_builder<TrackEvent> out{body};
+  AddInt(out, interner_.Arg(ArgName::kRun), index);
+  AddText(out, interner_.Arg(ArgName::kMode), interner_.Word(profile::RunModeName(run.mode)));
+  if (run.group != 0) AddInt(out, interner_.Arg(ArgName::kGroup), run.group);
+  if (run.process != 0) AddInt(out, interner_.Arg(ArgName::kProcess), run.process);
+  if (run.incomplete) AddInt(out, interner_.Arg(ArgName::kIncomplete), 1);
+}
+
+// An engine's slice is shown beside its delegate call, on another track. A reader takes the call at
+// its instruction that is running as it starts; where that is another one, it is told.
+void Writer::WriteEngineArgs(std::string& body, const Slice& slice) {
+  pbf_builder<TrackEvent> out{body};
+  const Slice* call = nullptr;
+  if (slice.parent < profile_->slices.size()) {
+    const Slice& parent = profile_->slices[slice.parent];
+    if (parent.category == profile::Category::kDelegateCall && parent.start_ns >= 0) call = &parent;
+  }
+  if (profile_->tracks[slice.track].in_ticks) {
+    AddInt(out, interner_.Arg(ArgName::kStartTicks), slice.start_ns);
+    AddInt(out, interner_.Arg(ArgName::kTicks), slice.dur_ns);
+    if (call == nullptr) AddInt(out, interner_.Arg(ArgName::kCall), -1);
+    return;
+  }
+  if (slice.category != profile::Category::kDelegateOp) return;
+  if (call == nullptr) {
+    AddInt(out, interner_.Arg(ArgName::kCall), -1);
+  } else if (slice.start_ns < call->start_ns ||
+             slice.start_ns - call->start_ns > std::max<int64_t>(call->dur_ns, 0)) {
+    AddInt(out, interner_.Arg(ArgName::kCall), call->start_ns);
   }
 }
 
 void Writer::WriteNotes(const Notes& notes) {
-  const uint64_t uuid = DescribeNamedTrack(0, kOwnTrack, nullptr);
+  const uint64_t uuid = DescribeNamedTrack(0, kOwnTrack, nullptr, kNotesMark);
   if (!epoch_open_) BeginEpoch(clock_ns_);
   pbf_builder<Trace> trace{out_};
   pbf_builder<TracePacket> packet{trace, Trace::kPacket};

@@ -22,12 +22,11 @@
 #include "base/atomic_file.h"
 #include "formats/perfetto/interner.h"
 #include "formats/perfetto/lanes.h"
+#include "formats/perfetto/notes.h"
 #include "inferprobe/result.h"
 #include "profile/model.h"
 
 namespace inferprobe::perfetto {
-
-using Notes = std::vector<std::pair<std::string, std::string>>;
 
 class Writer {
  public:
@@ -57,13 +56,18 @@ class Writer {
   void DescribeNewLanes();
   uint64_t DescribeProcess(int64_t pid);
   uint64_t DescribeCounter(uint16_t track);
-  uint64_t DescribeNamedTrack(uint64_t parent, const std::string& name, const std::string* unit);
+  uint64_t DescribeTicks(uint16_t track);
+  uint64_t DescribeNamedTrack(uint64_t parent, const std::string& name, const std::string* unit,
+                              std::string_view description);
+  [[nodiscard]] uint64_t ProcessOf(const profile::Track& track);
   void LearnRuns();
-  std::vector<Event> Collect(const std::vector<SliceEdge>& edges, uint32_t first_counter,
-                             uint32_t counter_count);
+  std::vector<Event> Collect(const std::vector<SliceEdge>& edges, uint32_t first_slice,
+                             uint32_t slice_count, uint32_t first_counter, uint32_t counter_count);
   void BeginEpoch(int64_t time_ns);
   void WriteEvent(const Event& event);
   void WriteArgs(std::string& body, uint32_t slice_index);
+  void WriteRunArgs(std::string& body, uint32_t run);
+  void WriteEngineArgs(std::string& body, const profile::Slice& slice);
   void WriteNotes(const Notes& notes);
   // Hands whole packets to the file.
   Result<void> Drain(bool flush);
@@ -77,6 +81,7 @@ class Writer {
   std::string out_;                                   // encoded, not yet in the file
   std::vector<uint64_t> lane_uuids_;                  // by lane
   std::unordered_map<uint16_t, uint64_t> counters_;   // uuid by track
+  std::unordered_map<uint16_t, uint64_t> ticks_;      // the same, of tracks in ticks
   std::unordered_map<int64_t, uint64_t> processes_;   // uuid by pid
   std::vector<std::pair<int64_t, int64_t>> threads_;  // described: pid, tid
   std::unordered_map<uint32_t, uint32_t> run_of_;     // kRun slice not yet written -> run

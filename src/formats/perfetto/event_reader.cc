@@ -1,0 +1,312 @@
+// PacketReader's part for track events.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "formats/perfetto/fields.h"
+#include "formats/perfetto/packet_reader.h"
+
+namespace inferprobe::perfetto {
+
+using profile::kNone;
+using profile::Loss;
+using profile::RunMode;
+using profile::SliceArgs;
+
+namespace {
+
+int32_t Narrow(int64_t number, int32_t otherwise) {
+  const bool fits = number >= std::numeric_limits<int32_t>::min() &&
+                    number <= std::numeric_limits<int32_t>::max();
+  return fits ? static_cast<int32_t>(number) : otherwise;
+}
+
+std::optional<RunMode> ModeOf(std::string_view text) {
+  for (int i = 0; i <= static_cast<int>(RunMode::kProfiled); ++i) {
+    if (text == profile::RunModeName(static_cast<RunMode>(i))) return static_cast<RunMode>(i);
+  }
+  return std::nullopt;
+}
+
+Phase PhaseOf(const RawEvent& event) {
+  switch (event.type) {
+    case 0:
+      return event.legacy;
+    case kSliceBegin:
+      return Phase::kBegin;
+    case kSliceEnd:
+      return Phase::kEnd;
+    case kInstant:
+      return Phase::kInstant;
+    case kCounter:
+      return Phase::kCounter;
+    default:
+      return Phase::kOther;
+  }
+}
+
+// What it is counted as, when it is not read.
+std::string EventText(const RawEvent& event) {
+  if (event.type == kInstant || event.legacy == Phase::kInstant) return "track_event: instant";
+  if (event.type != 0) return fmt::format("track_event: type {}", event.type);
+  if (event.legacy_phase > ' ' && event.legacy_phase < 0x7F) {
+    return fmt::format("track_event: phase {}", event.legacy_phase);
+  }
+  return event.legacy_phase == 0 ? "track_event: no type" : "track_event: unknown phase";
+}
+
+int HexDigit(char digit) {
+  if (digit >= '0' && digit <= '9') return digit - '0';
+  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
+  return -1;
+}
+
+std::optional<std::string> FromHex(std::string_view digits) {
+  if (digits.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  bytes.reserve(digits.size() / 2);
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    const int high = HexDigit(digits[i]);
+    const int low = HexDigit(digits[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// The arguments that our writer gives to slices.
+struct PacketReader::OwnArgs {
+  SliceArgs slice;
+  RunFacts run;
+  bool has_run = false;
+  std::optional<int64_t> call_ns;
+  std::optional<int64_t> start_ticks;
+  std::optional<int64_t> ticks;
+  bool lost = false;
+};
+
+bool PacketReader::ReadEvent(const RawPacket& packet, Sequence& sequence) {
+  // An incremental clock goes on with every packet that uses it.
+  const uint32_t clock = packet.clock.value_or(sequence.default_clock);
+  Clocks::Time time;
+  if (packet.timestamp) time = clocks_.ToMain(clock, packet.sequence, *packet.timestamp);
+  if (packet.event.data() == nullptr) return true;
+  if (!ParseEvent(packet.event, event_)) return false;
+  if (!packet.timestamp) time = TimeOfEvent(packet.sequence, sequence);
+  if (time.problem != Clocks::Problem::kNone) {
+    profile_->losses.Add(time.problem == Clocks::Problem::kUnknownClock ? Loss::kUnknownClock
+                                                                        : Loss::kTimeOutOfRange);
+    return true;
+  }
+  if (event_.extra_counters) CountUnread("track_event: extra counter values");
+  const uint32_t slot = SlotOf(sequence);
+  const Phase phase = PhaseOf(event_);
+  switch (phase) {
+    case Phase::kInstant:
+      if (tracks_.HoldsNotes(slot)) return ReadNotesEvent(sequence);
+      if (const TrackMark* mark = tracks_.MarkOf(slot); mark == nullptr || !mark->in_ticks) break;
+      [[fallthrough]];
+    case Phase::kBegin:
+    case Phase::kComplete:
+      return ReadSlice(phase, time.ns, slot, sequence);
+    case Phase::kEnd:
+      if (const uint32_t track = TrackOf(slot, false); track != kNone) {
+        slices_.End(time.ns, track);
+      }
+      return true;
+    case Phase::kCounter:
+      if (!event_.counter) break;
+      AddCounter(time.ns, slot, packet.sequence, sequence);
+      return true;
+    case Phase::kNone:
+    case Phase::kOther:
+      break;
+  }
+  CountUnread(EventText(event_));
+  return true;
+}
+
+// Before packets had timestamps, events counted microseconds of CLOCK_MONOTONIC.
+Clocks::Time PacketReader::TimeOfEvent(uint32_t sequence_id, Sequence& sequence) {
+  int64_t us = 0;
+  if (event_.absolute_us) {
+    us = *event_.absolute_us;
+  } else if (event_.delta_us) {
+    if (__builtin_add_overflow(sequence.reference_us, *event_.delta_us, &us)) {
+      return {0, Clocks::Problem::kOutOfRange};
+    }
+    sequence.reference_us = us;
+  } else {
+    return {0, Clocks::Problem::kNone};  // a packet without a time has time 0
+  }
+  int64_t ns = 0;
+  if (us < 0 || __builtin_mul_overflow(us, int64_t{1000}, &ns)) {
+    return {0, Clocks::Problem::kOutOfRange};
+  }
+  return clocks_.ToMain(ClockId::kMonotonic, sequence_id, static_cast<uint64_t>(ns));
+}
+
+uint32_t PacketReader::SlotOf(const Sequence& sequence) {
+  const uint64_t uuid = event_.track_uuid.value_or(sequence.default_track);
+  if (uuid != 0) return tracks_.OfUuid(uuid);
+  if (event_.pid || event_.tid || sequence.has_thread) {
+    return tracks_.OfThread(event_.pid.value_or(sequence.pid), event_.tid.value_or(sequence.tid));
+  }
+  return tracks_.OfUuid(0);
+}
+
+uint32_t PacketReader::TrackOf(uint32_t slot, bool counter) {
+  const uint32_t track = tracks_.ForEvents(slot, counter);
+  if (track == kNone) profile_->losses.Add(Loss::kTooLarge);
+  return track;
+}
+
+bool PacketReader::ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequence& sequence) {
+  SliceEvent slice;
+  slice.time_ns = time_ns;
+  slice.track = TrackOf(slot, false);
+  if (slice.track == kNone) return true;
+  if (event_.name_iid == 0) {
+    slice.name = texts_.Intern(event_.name);
+  } else if (const auto* name = sequence.Find(&InternedTables::names, event_.name_iid)) {
+    slice.name = *name;
+  } else {
+    slice.lost = true;
+  }
+  OwnArgs own;
+  if (tracks_.MarkOf(slot) != nullptr) {
+    if (!ReadOwnArgs(sequence, own)) return false;
+    const auto* category = sequence.Find(&InternedTables::categories, event_.category_iid);
+    if (category != nullptr) slice.category = *category;
+    if (own.slice != SliceArgs{}) slice.args = profile_->AddArgs(own.slice);
+    if (own.has_run && slice.category == profile::Category::kRun) slice.run = own.run;
+    slice.call_ns = own.call_ns;
+    slice.lost = slice.lost || own.lost;
+  }
+  if (slice.lost) profile_->losses.Add(Loss::kLostState);
+  if (phase == Phase::kInstant) {
+    if (!own.start_ticks || !own.ticks) return false;
+    slices_.Ticks(slice, *own.start_ticks, *own.ticks);
+  } else if (phase == Phase::kBegin) {
+    slices_.Begin(slice);
+  } else {
+    int64_t dur_ns = 0;
+    if (__builtin_mul_overflow(event_.duration_us, int64_t{1000}, &dur_ns)) {
+      profile_->losses.Add(Loss::kTimeOutOfRange);
+    } else {
+      slices_.Complete(slice, dur_ns);
+    }
+  }
+  return true;
+}
+
+void PacketReader::AddCounter(int64_t time_ns, uint32_t slot, uint32_t sequence_id,
+                              const Sequence& sequence) {
+  const std::optional<double> value =
+      tracks_.CounterValue(slot, sequence_id, sequence.generation, *event_.counter);
+  if (!value) {
+    profile_->losses.Add(Loss::kLostState);
+    return;
+  }
+  const uint32_t track = TrackOf(slot, true);
+  if (track == kNone) return;
+  profile_->counters.push_back({time_ns, *value, static_cast<uint16_t>(track)});
+}
+
+// Text of an argument, by number or not; a number that is not there makes the slice a lost one.
+std::string_view PacketReader::ValueOf(const RawAnnotation& annotation, Sequence& sequence,
+                                       OwnArgs& own) {
+  if (annotation.text_iid == 0) return annotation.text;
+  const auto* id = sequence.Find(&InternedTables::values, annotation.text_iid);
+  if (id != nullptr) return values_.Get(*id);
+  own.lost = true;
+  return {};
+}
+
+bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
+  RawAnnotation annotation;
+  for (const std::string_view message : event_.annotations) {
+    if (!ParseAnnotation(message, annotation)) return false;
+    const auto* name = sequence.Find(&InternedTables::args, annotation.name_iid);
+    if (name == nullptr) continue;
+    const int64_t number = annotation.number.value_or(-1);
+    switch (*name) {
+      case ArgName::kInstruction:
+        own.slice.instruction = Narrow(number, -1);
+        break;
+      case ArgName::kChain:
+        own.slice.chain = Narrow(number, -1);
+        break;
+      case ArgName::kDelegateDebugId:
+        own.slice.delegate_debug_id = Narrow(number, -1);
+        break;
+      case ArgName::kDelegateDebugName:
+        own.slice.delegate_debug_name = texts_.Intern(ValueOf(annotation, sequence, own));
+        break;
+      case ArgName::kMetadata:
+        own.slice.metadata = MetadataOf(ValueOf(annotation, sequence, own));
+        break;
+      case ArgName::kRun:
+        own.has_run = number >= 0 && number < int64_t{kNone};
+        own.run.index = own.has_run ? static_cast<uint32_t>(number) : 0;
+        break;
+      case ArgName::kMode:
+        own.run.mode = ModeOf(ValueOf(annotation, sequence, own)).value_or(own.run.mode);
+        break;
+      case ArgName::kGroup:
+        own.run.group = static_cast<uint32_t>(Narrow(number, 0));
+        break;
+      case ArgName::kProcess:
+        own.run.process = static_cast<uint16_t>(number);
+        break;
+      case ArgName::kIncomplete:
+        own.run.incomplete = number != 0;
+        break;
+      case ArgName::kCall:
+        own.call_ns = number;
+        break;
+      case ArgName::kStartTicks:
+        own.start_ticks = number;
+        break;
+      case ArgName::kTicks:
+        own.ticks = number;
+        break;
+      case ArgName::kKind:
+        break;  // the track says it
+    }
+  }
+  return true;
+}
+
+uint32_t PacketReader::MetadataOf(std::string_view digits) {
+  const auto [at, is_new] = metadata_.try_emplace(std::string(digits), kNone);
+  if (!is_new) return at->second;
+  const std::optional<std::string> bytes = FromHex(digits);
+  if (!bytes) {
+    profile_->losses.Add(Loss::kDamagedPacket);
+    return kNone;
+  }
+  at->second = static_cast<uint32_t>(profile_->metadata.size());
+  profile_->metadata.push_back(*bytes);
+  return at->second;
+}
+
+bool PacketReader::ReadNotesEvent(Sequence& sequence) {
+  RawAnnotation annotation;
+  OwnArgs own;
+  for (const std::string_view message : event_.annotations) {
+    if (!ParseAnnotation(message, annotation)) return false;
+    const std::string_view text = ValueOf(annotation, sequence, own);
+    notes_.emplace_back(profile_->strings.Get(texts_.Intern(annotation.name)),
+                        profile_->strings.Get(texts_.Intern(text)));
+  }
+  return true;
+}
+
+}  // namespace inferprobe::perfetto

@@ -1,0 +1,80 @@
+// One packet after another into the model: names, clocks, tracks, events.
+//
+//   PacketReader reader(&recording, file_bytes);
+//   reader.Read(packet);      // each TracePacket message
+//   reader.Finish();
+//
+// The rule that people break: what a packet says holds for its own sequence only, but tracks and
+// the common clocks are everybody's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/perfetto/clocks.h"
+#include "formats/perfetto/event.h"
+#include "formats/perfetto/notes.h"
+#include "formats/perfetto/packet.h"
+#include "formats/perfetto/sequence.h"
+#include "formats/perfetto/slices.h"
+#include "formats/perfetto/tracks.h"
+#include "profile/recording.h"
+
+namespace inferprobe::perfetto {
+
+class PacketReader {
+ public:
+  PacketReader(profile::Recording* recording, uint64_t file_bytes);
+
+  // Packets of a Trace message, as far as they go. Returns how many bytes were packets.
+  // `progress` is told, now and then, where the next packet begins.
+  size_t ReadAll(std::string_view trace, const std::function<void(size_t)>& progress = {});
+  void Read(std::string_view packet);
+  void Finish();
+
+ private:
+  struct OwnArgs;
+
+  bool Handle(const RawPacket& packet);
+  bool Inflated(std::string_view deflated);
+  bool ReadThreadDescriptor(std::string_view message, Sequence& sequence);
+  bool ReadDefaults(std::string_view message, Sequence& sequence);
+  bool ReadInterned(std::string_view message, Sequence& sequence);
+  void Intern(uint32_t table, uint64_t iid, std::string_view text, Sequence& sequence);
+  bool ReadUuid(std::string_view message);
+
+  bool ReadEvent(const RawPacket& packet, Sequence& sequence);
+  uint32_t SlotOf(const Sequence& sequence);
+  uint32_t TrackOf(uint32_t slot, bool counter);
+  Clocks::Time TimeOfEvent(uint32_t sequence_id, Sequence& sequence);
+  bool ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequence& sequence);
+  void AddCounter(int64_t time_ns, uint32_t slot, uint32_t sequence_id, const Sequence& sequence);
+  bool ReadNotesEvent(Sequence& sequence);
+  bool ReadOwnArgs(Sequence& sequence, OwnArgs& own);
+  std::string_view ValueOf(const RawAnnotation& annotation, Sequence& sequence, OwnArgs& own);
+  uint32_t MetadataOf(std::string_view hex);
+  void CountUnread(std::string what);
+
+  profile::Recording* recording_;
+  profile::Profile* profile_;
+  uint64_t inflate_budget_;
+  bool inside_compressed_ = false;
+
+  Texts texts_;
+  profile::StringTable values_;  // interned values of arguments, as they are
+  Tracks tracks_;
+  Slices slices_;
+  Clocks clocks_;
+  std::unordered_map<uint64_t, Sequence, MixedHash> sequences_;
+  std::unordered_map<std::string, uint32_t> metadata_;  // by their digits
+  Notes notes_;
+  std::map<std::string, uint64_t> unread_;
+  RawEvent event_;  // the current one
+};
+
+}  // namespace inferprobe::perfetto
