@@ -1,5 +1,5 @@
-// The Python module inferprobe._core: RunPerf as a function. Options are checked, and results are
-// dressed, in Python.
+// The Python module inferprobe._core: RunPerf and the reading of files as functions. Options are
+// checked, and results are dressed, in Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "formats/result_json/result_json.h"
+#include "formats/result_json/result_reader.h"
 #include "measure/perf.h"
 #include "report/perf_text.h"
 
@@ -69,14 +70,32 @@ Result<profile::PerfResult> RunInterruptibly(const measure::PerfOptions& options
   return std::move(*result);
 }
 
-std::pair<std::string, std::string> Perf(std::string model, std::string worker_program,
-                                         std::string method, std::vector<std::string> inputs,
-                                         std::vector<std::string> data_files,
-                                         std::optional<uint64_t> iterations,
-                                         std::optional<double> duration_s, uint64_t warmup,
-                                         uint32_t processes, int threads,
-                                         std::optional<uint64_t> seed, std::string output,
-                                         std::string trace, std::string etdump, bool force) {
+// The result JSON, and the tables for people.
+using Shown = std::pair<std::string, std::string>;
+Shown Show(const profile::PerfResult& result) {
+  return {result_json::WriteResultJson(result),
+          report::PerfReport(result, report::Format::kTable, {})};
+}
+
+// What a file holds, as a result.
+Result<profile::PerfResult> Open(const std::string& path) { return result_json::ReadResult(path); }
+
+Shown Load(const std::string& path) {
+  Result<Shown> shown;
+  {
+    const nb::gil_scoped_release without_gil;
+    const auto opened = Open(path);
+    shown = opened ? Result<Shown>(Show(*opened)) : tl::unexpected(opened.error());
+  }
+  if (!shown) Raise(shown.error());
+  return std::move(*shown);
+}
+
+Shown Perf(std::string model, std::string worker_program, std::string method,
+           std::vector<std::string> inputs, std::vector<std::string> data_files,
+           std::optional<uint64_t> iterations, std::optional<double> duration_s, uint64_t warmup,
+           uint32_t processes, int threads, std::optional<uint64_t> seed, std::string output,
+           std::string trace, std::string etdump, bool force) {
   measure::PerfOptions options;
   options.model = std::move(model);
   options.worker_program = std::move(worker_program);
@@ -96,8 +115,7 @@ std::pair<std::string, std::string> Perf(std::string model, std::string worker_p
   auto result = RunInterruptibly(options);
   if (!result) Raise(result.error());
   if (!result->unwritten.empty()) Raise(result->unwritten.front());
-  return {result_json::WriteResultJson(*result),
-          report::PerfReport(*result, report::Format::kTable, {})};
+  return Show(*result);
 }
 
 }  // namespace
@@ -109,4 +127,5 @@ NB_MODULE(_core, module) {
              nb::arg("iterations").none(), nb::arg("duration_s").none(), nb::arg("warmup"),
              nb::arg("processes"), nb::arg("threads"), nb::arg("seed").none(), nb::arg("output"),
              nb::arg("trace"), nb::arg("etdump"), nb::arg("force"));
+  module.def("load", &inferprobe::python::Load, nb::arg("path"));
 }

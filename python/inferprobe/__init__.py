@@ -7,6 +7,7 @@
     result.latency_ms.p50.value            # 0.195, or None: then .why and .hint say why
     for row in result.ops: ...             # where the time goes, in program order
     result.save("result.json")
+    inferprobe.load("result.json")         # the same again; opens what `inferprobe show` opens
 
 The rule that people break: a figure that was not measured is no zero. It is a `Metric` whose
 `value` is None. The latency always comes from runs without profiling.
@@ -15,8 +16,9 @@ Importing this package imports neither numpy nor torch.
 """
 
 from inferprobe._error import Error
+from inferprobe._load import load
 from inferprobe._result import Metric, Result, Section
 from inferprobe._run import run
 from inferprobe._version import __version__
 
-__all__ = ["Error", "Metric", "Result", "Section", "__version__", "run"]
+__all__ = ["Error", "Metric", "Result", "Section", "__version__", "load", "run"]

@@ -1,4 +1,4 @@
-"""The native part: inferprobe's `perf` as a function."""
+"""The native part: inferprobe's `perf` and `show` as functions."""
 
 def perf(
     *,
@@ -19,3 +19,6 @@ def perf(
     force: bool,
 ) -> tuple[str, str]:
     """Measures; returns the result JSON and the tables for people."""
+
+def load(path: str) -> tuple[str, str]:
+    """Opens a file; returns the result JSON and the tables for people."""

@@ -128,8 +128,8 @@ def _wrap(value: Any, path: str, kind: str | None) -> Any:
 
 
 class Result(Section):
-    """What `run` measured. The parts are attributes: latency_ms, ops, delegates, perturbation,
-    memory, disturbances, statistics, environment and the other keys of the result JSON
+    """What `run` measured or `load` opened. Its parts are attributes: latency_ms, ops, delegates,
+    perturbation, memory, disturbances, statistics and the other keys of the result JSON
     (docs/formats/result.schema.json). `print(result)` shows the tables.
     """
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from inferprobe import _core
 from inferprobe._error import Error
 from inferprobe._location import command_path
+from inferprobe._path import path_text
 from inferprobe._result import Result
 
 if TYPE_CHECKING:
@@ -66,20 +67,20 @@ def run(
         arguments = _input_arguments(inputs, Path(folder), arrays)
         try:
             text, tables = _core.perf(
-                model=_path("model_path", model_path),
+                model=path_text("model_path", model_path),
                 worker_program=str(command_path()),
                 method=method,
                 inputs=arguments,
-                data_files=[_path("data", path) for path in data],
+                data_files=[path_text("data", path) for path in data],
                 iterations=iterations,
                 duration_s=_seconds(duration),
                 warmup=warmup,
                 processes=processes,
                 threads=threads or 0,
                 seed=seed,
-                output=_path("output", output),
-                trace=_path("trace", trace),
-                etdump=_path("etdump", etdump),
+                output=path_text("output", output),
+                trace=path_text("trace", trace),
+                etdump=path_text("etdump", etdump),
                 force=force,
             )
         except Error as error:
@@ -98,23 +99,6 @@ def _without(text: str, arrays: Mapping[str, str]) -> str:
     """Arrays travel in files that nobody else knows: they are named as what they are."""
     for path, name in arrays.items():
         text = text.replace(path, name)
-    return text
-
-
-def _path(name: str, path: Path_ | None) -> str:
-    if path is None:
-        return ""
-    text = os.fsdecode(path)
-    if "\0" in text:
-        raise Error("invalid_argument", f"{name} holds a null character: {text!r}")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Error(
-            "invalid_argument",
-            f"{name} is not UTF-8: {text!r}",
-            "the command takes such names: inferprobe perf",
-        ) from None
     return text
 
 
@@ -148,7 +132,7 @@ def _input_arguments(inputs: Inputs | None, folder: Path, arrays: dict[str, str]
     arguments = []
     for position, (name, value) in enumerate(named):
         if isinstance(value, str | os.PathLike):
-            path = _path(f"input {name}", value)
+            path = path_text(f"input {name}", value)
         else:
             path = str(folder / f"{position}.npy")
             arrays[path] = f"the array given for input {name}"

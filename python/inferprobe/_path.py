@@ -1,0 +1,25 @@
+"""Names of files, as the native part takes them."""
+
+from __future__ import annotations
+
+import os
+
+from inferprobe._error import Error
+
+
+def path_text(name: str, path: str | os.PathLike[str] | None) -> str:
+    """`path` as UTF-8 text, "" for None. `name` is that of the argument, for errors."""
+    if path is None:
+        return ""
+    text = os.fsdecode(path)
+    if "\0" in text:
+        raise Error("invalid_argument", f"{name} holds a null character: {text!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Error(
+            "invalid_argument",
+            f"{name} is not UTF-8: {text!r}",
+            "the command inferprobe takes such names",
+        ) from None
+    return text
