@@ -56,8 +56,11 @@ class TableWriter {
     }
     const double runs = static_cast<double>(table.runs);
     table.mean_ns = static_cast<double>(builder_.rows().at(builder_.root()).total_ns) / runs;
+    const uint32_t rest = builder_.unattributed();
     table.unattributed_ns =
-        static_cast<double>(builder_.rows().at(builder_.unattributed()).total_ns) / runs;
+        rest == kNone
+            ? Metric<double>(Status::kNotMeasured, "only the method was timed, nothing around it")
+            : Metric<double>(static_cast<double>(builder_.rows().at(rest).total_ns) / runs);
     NameAfterKernels(table.ops);
     for (size_t i = 0; i < table.ops.size(); ++i) {
       if (table.ops[i].type == RowType::kDelegateCall) AddDelegate(table, order, i);
@@ -164,7 +167,10 @@ class TableWriter {
       case RowType::kMethod:
         if (op.parent != kNone || op.id != 0) return name;
         if (!options_.root_name.empty()) return options_.root_name;
-        return model_.method.empty() ? "run" : model_.method;
+        if (!model_.method.empty()) return model_.method;
+        return builder_.method_name() == 0
+                   ? "run"
+                   : std::string(profile_.strings.Get(builder_.method_name()));
       case RowType::kSetInputs:
         return "set inputs";
       case RowType::kBetween:
@@ -183,7 +189,8 @@ class TableWriter {
         return AtInstruction(name, instruction);
       }
       case RowType::kDelegateOp: {
-        const std::string shown = name.empty() ? "(unnamed)" : name;
+        std::string shown = name.empty() ? "(unnamed)" : name;
+        if (row.key.delegate_id != -1) shown = fmt::format("id {}", row.key.delegate_id);
         if (row.key.occurrence == 0) return shown;
         return fmt::format("{} #{}", shown, row.key.occurrence + 1);
       }
@@ -235,7 +242,7 @@ class TableWriter {
     result.host_ns = static_cast<double>(call.total_ns) / static_cast<double>(table.runs);
     if (begin == end) {
       const profile::Missing missing{Status::kUnavailable,
-                                     "the delegate reports no operators of its own"};
+                                     "no inner detail: the delegate reports no operators"};
       result.layer_coverage = missing;
       result.resolution_ns = missing;
       table.delegates.push_back(std::move(result));

@@ -49,7 +49,6 @@ RowType TypeOf(Category category) {
 
 RowBuilder::RowBuilder(const Profile& profile) : profile_(profile) {
   root_ = rows_.Find({.type = RowType::kMethod}, std::numeric_limits<int64_t>::min());
-  unattributed_ = rows_.Find({.parent = root_, .type = RowType::kUnattributed}, kOrderUnattributed);
 }
 
 void RowBuilder::AddRun(const Run& run) {
@@ -82,6 +81,10 @@ void RowBuilder::FindRunSlice() {
     }
     const bool by_the_run = category == Category::kMethod || category == Category::kSetInputs;
     if (run_track_ == kNone && by_the_run) run_track_ = At(i).track;
+  }
+  // Calls alone, of a runtime that does not tell of the method around them.
+  for (uint32_t i = 0; i < count_ && run_track_ == kNone; ++i) {
+    if (TrackOf(i).kind == Kind::kHostWall) run_track_ = At(i).track;
   }
 }
 
@@ -136,6 +139,7 @@ uint32_t RowBuilder::RowOf(uint32_t local, const Run& run) {
   const uint32_t parent = parent_[local];
   const Kind kind = TrackOf(local).kind;
   if (slice.category == Category::kMethod && parent == count_ && kind == Kind::kHostWall) {
+    method_name_ = slice.name;
     folded_[local] = 1;
     return root_;
   }
@@ -150,9 +154,11 @@ uint32_t RowBuilder::RowOf(uint32_t local, const Run& run) {
   if (slice.category == Category::kDelegateOp) {
     if (slice.name == 0 && slice.args != kNone) {
       key.name = profile_.args[slice.args].delegate_debug_name;
+      if (key.name == 0) key.delegate_id = profile_.args[slice.args].delegate_debug_id;
     }
     key.instruction = -1;
-    key.occurrence = occurrences_[uint64_t{parent} << 32 | key.name]++;
+    const auto known_by = key.name != 0 ? key.name : ~static_cast<uint32_t>(key.delegate_id);
+    key.occurrence = occurrences_[uint64_t{parent} << 32 | known_by]++;
     order = kOrderEngine + local;
   }
   return rows_.Find(key, order);
@@ -189,8 +195,13 @@ void RowBuilder::AddTimes(const Run& run) {
         rows_.Find({.parent = root_, .type = RowType::kBetween}, kOrderBetween);
     AddToRow(between, between_ns, between_ns, between_events);
   }
-  const int64_t rest_ns = run.dur_ns - inside_ns_[count_];
-  AddToRow(unattributed_, rest_ns, rest_ns, border_events_[count_] + 1);
+  // Where the method alone was timed, nobody knows what was around it.
+  if (run_slice_ != kNone || run.mode != profile::RunMode::kProfiled || !has_method) {
+    unattributed_ =
+        rows_.Find({.parent = root_, .type = RowType::kUnattributed}, kOrderUnattributed);
+    const int64_t rest_ns = run.dur_ns - inside_ns_[count_];
+    AddToRow(unattributed_, rest_ns, rest_ns, border_events_[count_] + 1);
+  }
   AddToRow(root_, run.dur_ns, 0, inside_events_[count_] + 1);
 }
 

@@ -22,7 +22,10 @@ class RowBuilder {
 
   [[nodiscard]] const RowTable& rows() const { return rows_; }
   [[nodiscard]] uint32_t root() const { return root_; }
+  // kNone: no run was timed from outside.
   [[nodiscard]] uint32_t unattributed() const { return unattributed_; }
+  // Of the engine's own slice of the whole call; 0: there is none.
+  [[nodiscard]] profile::StringId method_name() const { return method_name_; }
   [[nodiscard]] uint64_t runs() const { return runs_; }
   [[nodiscard]] const profile::LossCounts& losses() const { return losses_; }
 
@@ -49,7 +52,8 @@ class RowBuilder {
   const profile::Profile& profile_;
   RowTable rows_;
   uint32_t root_ = 0;
-  uint32_t unattributed_ = 0;
+  uint32_t unattributed_ = profile::kNone;
+  profile::StringId method_name_ = 0;
   uint64_t runs_ = 0;
   std::unordered_set<uint32_t> around_;
   profile::LossCounts losses_;

@@ -17,8 +17,9 @@ struct RowKey {
   uint32_t parent = profile::kNone;  // index of the parent row
   profile::StringId name = 0;
   int32_t instruction = -1;
-  uint32_t occurrence = 0;  // of this name in its call, from 0; delegate operators only
-  uint32_t track = 0;       // where rows are told apart by it: SummarizeSlices
+  uint32_t occurrence = 0;   // of this name in its call, from 0; delegate operators only
+  int32_t delegate_id = -1;  // of a delegate's operator that has nothing else to be known by
+  uint32_t track = 0;        // where rows are told apart by it: SummarizeSlices
   profile::RowType type = profile::RowType::kOther;
   profile::Kind kind = profile::Kind::kHostWall;
   bool in_ticks = false;  // of a clock whose tick is not known: its "ns" below are ticks

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cli/read_flags.h"
 #include "inferprobe/result.h"
 #include "measure/perf.h"
 
@@ -20,13 +22,32 @@ struct PerfCommand {
 };
 int RunPerfCommand(PerfCommand command);
 
+struct ShowCommand {
+  std::string path;
+  ReadFlags read;
+  std::string format = "table";
+  bool events = false;
+  bool all_rows = false;
+};
+int RunShowCommand(const ShowCommand& command);
+
+struct ConvertCommand {
+  std::string in;
+  std::string out;
+  std::string to;  // "": by the ending of `out`
+  ReadFlags read;
+  bool force = false;
+  bool quiet = false;
+};
+int RunConvertCommand(const ConvertCommand& command);
+
 struct DoctorCommand {
   std::string format = "table";
 };
 int RunDoctorCommand(const DoctorCommand& command);
 
 // Writes all of `text` to standard output; an error when it does not get there.
-Result<void> PrintText(const std::string& text);
+Result<void> PrintText(std::string_view text);
 
 // The one place that prints an error: "inferprobe: message", then the hint on a line of its own, on
 // stderr. Returns the exit code that fits.

@@ -20,6 +20,8 @@ constexpr const char* kAbout =
 constexpr const char* kExamples = R"(Examples:
   inferprobe perf samples/vision_xnnpack.pte
   inferprobe perf model.pte --input 0=image.npy --trace out.pftrace --output result.json
+  inferprobe show out.pftrace
+  inferprobe convert run.etdp run.pftrace
   inferprobe doctor
 
 Exit codes: 0 good, 1 failed, 2 wrong usage. `inferprobe COMMAND --help` says more.)";
@@ -36,6 +38,25 @@ constexpr const char* kPerfExamples = R"(Examples:
 Latency comes from a loop without profiling. Operators come from a profiled one; what profiling
 costs is measured and printed. By default at least 100 runs and 1 s, until the median is known to
 +-1 %, at most 10 s.)";
+
+constexpr const char* kShowExamples = R"(Examples:
+  inferprobe show run.etdp                            an ETDump, of ExecuTorch's or of ours
+  inferprobe show result.json                         what `perf --output` wrote
+  inferprobe show run.pftrace --events --format csv   every slice
+  inferprobe show killed.ring                         what a killed process had recorded
+  inferprobe show phone.etdp --input-unit us --delegate-clock DELEGATE_CALL@3=52.08
+  inferprobe show run.etdp --strict                   exit 1 if data is missing
+
+What FILE is, is decided by its content, not by its name. An ETDump does not say the unit of its
+times: nanoseconds, unless --input-unit tells.)";
+
+constexpr const char* kConvertExamples = R"(Examples:
+  inferprobe convert run.etdp run.pftrace             open it in ui.perfetto.dev
+  inferprobe convert run.pftrace run.etdp             open it with executorch.devtools.Inspector
+  inferprobe convert run.etdp run.json                the figures, as `perf --output` writes them
+  inferprobe convert run.etdp trace.bin --to perfetto
+
+What the target has no place for is counted and listed.)";
 
 constexpr const char* kDoctorExamples = R"(Examples:
   inferprobe doctor
@@ -112,6 +133,46 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
   AddFormat(command, &perf->format);
 }
 
+void AddReadFlags(CLI::App* command, ReadFlags* flags) {
+  command
+      ->add_option("--input-unit", flags->input_unit,
+                   "Unit of an ETDump's times: ns, us, ms, s, or nanoseconds as a number")
+      ->type_name("UNIT");
+  command
+      ->add_option("--delegate-clock", flags->delegate_clocks,
+                   "Tick of a delegate's own clock: NAME=NS_PER_TICK")
+      ->type_name("NAME=NS")
+      ->allow_extra_args(false);
+  command->add_flag("--strict", flags->strict, "Exit 1 if data was lost");
+}
+
+void AddShow(CLI::App* command, ShowCommand* show) {
+  command->footer(kShowExamples);
+  command->add_option("FILE", show->path, "A trace, a recording or a result");
+  command->add_flag("--events", show->events, "Every slice, with start_ns and dur_ns");
+  command->add_flag("--all", show->all_rows, "Print every row, also the small ones");
+  AddReadFlags(command, &show->read);
+  AddFormat(command, &show->format);
+}
+
+void AddConvert(CLI::App* command, ConvertCommand* convert) {
+  command->footer(kConvertExamples);
+  command->add_option("IN", convert->in, "A trace, a recording or a result");
+  command->add_option("OUT", convert->out, "What to write: .etdp, .pftrace or .json")
+      ->check(NotEmpty);
+  command->add_option("--to", convert->to, "Format of OUT, whatever its name ends in")
+      ->type_name("etdump|perfetto|json");
+  command->add_flag("--force", convert->force, "Replace OUT if it exists");
+  command->add_flag("--quiet", convert->quiet, "Print nothing but errors");
+  AddReadFlags(command, &convert->read);
+}
+
+// A command without the file that it is about.
+int PrintMissing(const char* command, const char* what, const char* example) {
+  return PrintError({ErrorCode::kInvalidArgument, std::string(command) + " needs " + what,
+                     std::string("for example: inferprobe ") + command + " " + example});
+}
+
 int Main(int argc, char** argv) {
   CLI::App app(kAbout, "inferprobe");
   app.footer(kExamples);
@@ -122,6 +183,13 @@ int Main(int argc, char** argv) {
   AddPerf(
       app.add_subcommand("perf", "Measure a model: latency, operators, delegates")->alias("bench"),
       &perf);
+  ShowCommand show;
+  AddShow(app.add_subcommand("show", "Open a trace, a recording or a result"), &show);
+  ConvertCommand convert;
+  AddConvert(app.add_subcommand("convert",
+                                "Turn an ETDump, Perfetto trace or recording into "
+                                "another format"),
+             &convert);
   DoctorCommand doctor;
   CLI::App* doctor_app =
       app.add_subcommand("doctor", "What can be measured on this machine, and why the rest cannot");
@@ -136,7 +204,7 @@ int Main(int argc, char** argv) {
                                  [&](CLI::App* command) { return command->check_name(first); });
   if (!first.empty() && first[0] != '-' && !known) {
     return PrintError({ErrorCode::kInvalidArgument, "there is no command \"" + first + "\"",
-                       "commands: perf, doctor; `inferprobe --help` says more"});
+                       "commands: perf, show, convert, doctor; `inferprobe --help` says more"});
   }
   try {
     app.parse(argc, argv);
@@ -154,9 +222,18 @@ int Main(int argc, char** argv) {
   }
   if (app.got_subcommand("worker")) return measure::RunWorker();
   if (app.got_subcommand("doctor")) return RunDoctorCommand(doctor);
+  if (app.got_subcommand("show")) {
+    if (show.path.empty()) return PrintMissing("show", "a file", "run.etdp");
+    return RunShowCommand(show);
+  }
+  if (app.got_subcommand("convert")) {
+    if (convert.in.empty() || convert.out.empty()) {
+      return PrintMissing("convert", "a file to read and one to write", "run.etdp run.pftrace");
+    }
+    return RunConvertCommand(convert);
+  }
   if (perf.options.model.empty()) {
-    return PrintError({ErrorCode::kInvalidArgument, "perf needs the file of a model",
-                       "for example: inferprobe perf samples/vision_xnnpack.pte"});
+    return PrintMissing("perf", "the file of a model", "samples/vision_xnnpack.pte");
   }
   return RunPerfCommand(std::move(perf));
 }

@@ -26,8 +26,9 @@ std::string SafeLines(std::string_view text) {
 
 }  // namespace
 
-Result<void> PrintText(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return {};
+Result<void> PrintText(std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return {};
   return MakeError(ErrorCode::kIo,
                    "cannot write to standard output: " + base::SystemErrorText(errno));
 }

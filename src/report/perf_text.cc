@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "report/figure_text.h"
 #include "report/lines.h"
+#include "report/loss_table.h"
 #include "report/op_table.h"
 #include "report/slice_tree.h"
 #include "report/source_text.h"
@@ -241,21 +242,6 @@ std::string OutputText(const profile::OutputCheck& outputs) {
          " · with profiling too: " + bits(outputs.profiled_equal);
 }
 
-std::string StatisticsText(const profile::LossCounts& losses) {
-  Table table(
-      {{"count", Align::kRight}, {"statistic"}, {"severity"}, {"blame"}, {"what it means"}});
-  for (size_t i = 0; i < static_cast<size_t>(profile::Loss::kCount); ++i) {
-    const auto loss = static_cast<profile::Loss>(i);
-    if (losses.Get(loss) == 0) continue;
-    const profile::LossInfo& info = profile::InfoOf(loss);
-    table.AddRow({Cell::Int(static_cast<int64_t>(losses.Get(loss))), Cell::Text(info.name),
-                  Cell::Text(profile::SeverityName(info.severity)),
-                  Cell::Text(profile::BlameName(info.blame)), Cell::Text(info.advice)});
-  }
-  if (table.size() == 0) return {};
-  return "\nlosses and repairs\n" + table.Render(Format::kTable, 2);
-}
-
 // What was read from a trace: as far as it has the data. What such a file never holds (memory,
 // outputs, the machine) is not listed as missing.
 std::string RecordingText(const PerfResult& result, const PerfTextOptions& options) {
@@ -283,7 +269,7 @@ std::string RecordingText(const PerfResult& result, const PerfTextOptions& optio
     lines.Block(OpTree(result, options));
     lines.Block(DelegateTables(result, options));
   }
-  lines.Block(StatisticsText(result.losses));
+  lines.Block(LossTable(result.losses));
   return lines.Take();
 }
 
@@ -301,7 +287,7 @@ std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
   lines.Block("\n");
   lines.Add("memory", MemoryText(result.memory));
   lines.Add("outputs", OutputText(result.outputs));
-  lines.Block(StatisticsText(result.losses));
+  lines.Block(LossTable(result.losses));
   return lines.Take();
 }
 

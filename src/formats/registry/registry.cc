@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "formats/etdump/etdump_reader.h"
 #include "formats/perfetto/reader.h"
 #include "formats/result_json/result_reader.h"

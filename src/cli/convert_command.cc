@@ -1,0 +1,123 @@
+// `convert`: one file format into another.
+//
+// The rule that people break: what the target has no place for is counted and said, not dropped.
+#include <fmt/format.h>
+
+#include "analyze/recording.h"
+#include "base/atomic_file.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "formats/etdump/etdump_writer.h"
+#include "formats/perfetto/notes.h"
+#include "formats/perfetto/writer.h"
+#include "formats/registry/registry.h"
+#include "formats/result_json/result_json.h"
+#include "report/loss_table.h"
+
+namespace inferprobe::cli {
+namespace {
+
+using profile::LossCounts;
+using profile::Recording;
+
+Result<const formats::Format*> TargetOf(const ConvertCommand& command) {
+  const formats::Format* format =
+      command.to.empty() ? formats::FormatBySuffix(command.out) : formats::FormatByName(command.to);
+  if (format != nullptr) return format;
+  if (!command.to.empty()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("--to {}: there is no such format to write", command.to),
+                     "formats: " + formats::WritableNames());
+  }
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}: the name's ending says no format", command.out),
+                   "name it .etdp, .pftrace or .json, or give --to " + formats::WritableNames());
+}
+
+Result<void> CheckFiles(const ConvertCommand& command, base::Overwrite overwrite) {
+  INFERPROBE_RETURN_IF_ERROR(base::CheckReadableFile(command.in));
+  if (base::SameFile(command.in, command.out) ||
+      base::SameFile(command.in, command.out + ".partial")) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{} is what is read: it is not overwritten", command.out),
+                     "give the output another name");
+  }
+  return base::CheckWritable(command.out, overwrite);
+}
+
+Result<void> WritePerfetto(const Recording& recording, const std::string& path,
+                           base::Overwrite overwrite, LossCounts* losses) {
+  auto file = base::AtomicFile::Create(path, overwrite);
+  if (!file) return tl::unexpected(file.error());
+  const profile::Profile& profile = recording.profile;
+  auto writer = perfetto::Writer::Create(std::move(*file), &profile);
+  if (!writer) return tl::unexpected(writer.error());
+  INFERPROBE_RETURN_IF_ERROR(writer->Append(0, static_cast<uint32_t>(profile.slices.size()), 0,
+                                            static_cast<uint32_t>(profile.counters.size())));
+  losses->Merge(writer->losses());
+  return writer->Finish(perfetto::NotesOf(profile, recording.model, recording.engine,
+                                          recording.event_cost_ns, *losses));
+}
+
+Result<void> WriteTrace(const formats::Format& target, const Recording& recording,
+                        const std::string& path, base::Overwrite overwrite, LossCounts* losses) {
+  if (target.name == "perfetto") return WritePerfetto(recording, path, overwrite, losses);
+  return etdump::WriteEtdump(recording.profile, path, overwrite, losses);
+}
+
+}  // namespace
+
+int RunConvertCommand(const ConvertCommand& command) {
+  auto options = ReadOptionsOf(command.read);
+  if (!options) return PrintError(options.error());
+  auto target = TargetOf(command);
+  if (!target) return PrintError(target.error());
+  const auto overwrite = command.force ? base::Overwrite::kForce : base::Overwrite::kRefuse;
+  if (auto checked = CheckFiles(command, overwrite); !checked) return PrintError(checked.error());
+  auto opened = formats::OpenFile(command.in, *options);
+  if (!opened) return PrintError(opened.error());
+
+  LossCounts losses;
+  std::string what;
+  if ((*target)->name == "json") {
+    if (opened->recording && opened->recording->profile.runs.empty()) {
+      analyze::FindRuns(&opened->recording->profile);
+    }
+    const profile::PerfResult result =
+        opened->recording ? analyze::AnalyzeRecording(*opened->recording) : *opened->result;
+    auto written =
+        base::WriteFileAtomically(command.out, result_json::WriteResultJson(result), overwrite);
+    if (!written) return PrintError(written.error());
+    losses = result.losses;
+    what = fmt::format("{} rows",
+                       base::FormatCount(static_cast<double>(
+                           result.slices.empty() ? result.ops.size() : result.slices.size())));
+  } else if (!opened->recording) {
+    return PrintError(
+        {ErrorCode::kUnsupported,
+         fmt::format("{}: a result holds figures, not the slices that they come from: "
+                     "no {} can be made of it",
+                     command.in, (*target)->title),
+         "convert the trace: inferprobe perf MODEL --trace out.pftrace writes one"});
+  } else {
+    Recording& recording = *opened->recording;
+    if (recording.profile.runs.empty()) analyze::FindRuns(&recording.profile);
+    losses = recording.profile.losses;
+    auto written = WriteTrace(**target, recording, command.out, overwrite, &losses);
+    if (!written) return PrintError(written.error());
+    what = fmt::format("{} slices in {} runs",
+                       base::FormatCount(static_cast<double>(recording.profile.slices.size())),
+                       base::FormatCount(static_cast<double>(recording.profile.runs.size())));
+  }
+  if (!command.quiet) {
+    auto printed =
+        PrintText(fmt::format("wrote      {}   {}, of {}\n{}", base::TerminalText(command.out),
+                              what, base::TerminalText(command.in), report::LossTable(losses)));
+    if (!printed) return PrintError(printed.error());
+  }
+  auto strict = CheckStrict(command.read, losses, command.in);
+  return strict ? kGood : PrintError(strict.error());
+}
+
+}  // namespace inferprobe::cli

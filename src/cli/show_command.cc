@@ -1,0 +1,65 @@
+// `show`: the tables of `perf`, as far as a file has the data.
+#include <cstdio>
+
+#include "analyze/recording.h"
+#include "base/terminal.h"
+#include "cli/commands.h"
+#include "formats/registry/registry.h"
+#include "formats/result_json/result_json.h"
+#include "report/event_list.h"
+#include "report/perf_text.h"
+
+namespace inferprobe::cli {
+namespace {
+
+Result<void> PrintEvents(const formats::Opened& opened, const std::string& path,
+                         report::Format format) {
+  if (!opened.recording) {
+    return MakeError(ErrorCode::kUnsupported,
+                     path + ": a result holds figures, not the slices that they come from",
+                     "show --events needs the trace: inferprobe perf MODEL --trace out.pftrace");
+  }
+  return report::WriteEvents(opened.recording->profile, format,
+                             [](std::string_view text) { return PrintText(text); });
+}
+
+Result<void> PrintTables(const profile::PerfResult& result, const ShowCommand& command,
+                         report::Format format) {
+  if (format == report::Format::kJson) return PrintText(result_json::WriteResultJson(result));
+  report::PerfTextOptions text;
+  text.all_rows = command.all_rows;
+  text.color = base::WantsColor(base::StandardStream::kOutput);
+  text.width = base::TerminalWidth(text.width);
+  return PrintText(report::PerfReport(result, format, text));
+}
+
+}  // namespace
+
+int RunShowCommand(const ShowCommand& command) {
+  auto options = ReadOptionsOf(command.read);
+  if (!options) return PrintError(options.error());
+  auto opened = formats::OpenFile(command.path, *options);
+  if (!opened) return PrintError(opened.error());
+  if (opened->recording && opened->recording->profile.runs.empty()) {
+    analyze::FindRuns(&opened->recording->profile);
+  }
+  const report::Format format = report::ParseFormat(command.format);
+  profile::LossCounts losses;
+  if (command.events) {
+    if (auto shown = PrintEvents(*opened, command.path, format); !shown) {
+      return PrintError(shown.error());
+    }
+    losses = opened->recording->profile.losses;
+  } else {
+    const profile::PerfResult result =
+        opened->recording ? analyze::AnalyzeRecording(*opened->recording) : *opened->result;
+    if (auto shown = PrintTables(result, command, format); !shown) {
+      return PrintError(shown.error());
+    }
+    losses = result.losses;
+  }
+  auto strict = CheckStrict(command.read, losses, command.path);
+  return strict ? kGood : PrintError(strict.error());
+}
+
+}  // namespace inferprobe::cli

@@ -1,0 +1,149 @@
+// Writes ETDumps of every odd shape, by ExecuTorch's own ETDumpGen: etdump_shapes FOLDER
+//
+// Times that matter are given (log_profiling_delegate), or are moved in the entry before it ends;
+// the others are those of the moment. tests/e2e/test_show.py reads the files.
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <executorch/runtime/platform/platform.h>
+#include <executorch/runtime/platform/runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using executorch::etdump::ETDumpGen;
+using executorch::runtime::EventTracerEntry;
+
+std::string folder;
+
+void Save(ETDumpGen& gen, const std::string& name) {
+  const executorch::etdump::ETDumpResult dump = gen.get_etdump_data();
+  std::FILE* file = std::fopen((folder + "/" + name + ".etdp").c_str(), "wb");
+  if (file == nullptr) {
+    std::perror(name.c_str());
+    std::exit(1);
+  }
+  if (dump.size != 0) std::fwrite(dump.buf, 1, dump.size, file);
+  std::fclose(file);
+  std::free(dump.buf);
+}
+
+// Ends at once, `ticks` after its start.
+void Event(ETDumpGen& gen, const char* name, int chain = -1, unsigned instruction = 0,
+           uint64_t earlier = 1000) {
+  EventTracerEntry entry = gen.start_profiling(name, chain, instruction);
+  entry.start_time -= earlier;
+  gen.end_profiling(entry);
+}
+
+// A run of two operators and a delegate that reports what `inside` logs.
+template <typename Inside>
+void Run(ETDumpGen& gen, Inside inside) {
+  gen.create_event_block("Execute");
+  EventTracerEntry method = gen.start_profiling("Method::execute");
+  method.start_time -= 1'000'000;
+  for (const unsigned instruction : {0U, 1U}) {
+    EventTracerEntry call = gen.start_profiling("OPERATOR_CALL", 0, instruction);
+    call.start_time -= 500'000 - 100'000 * instruction;
+    EventTracerEntry kernel = gen.start_profiling("native_call_add.out", 0, instruction);
+    kernel.start_time -= 400'000 - 50'000 * instruction;
+    gen.end_profiling(kernel);
+    gen.end_profiling(call);
+  }
+  EventTracerEntry call = gen.start_profiling("DELEGATE_CALL", 0, 2);
+  call.start_time -= 100'000;
+  gen.set_chain_debug_handle(0, 2);
+  inside(call.start_time);
+  gen.set_chain_debug_handle(-1, 0);
+  gen.end_profiling(call);
+  gen.end_profiling(method);
+}
+
+void Log(ETDumpGen& gen, const char* name, int id, uint64_t start, uint64_t end,
+         const std::string& metadata = "") {
+  gen.log_profiling_delegate(name, static_cast<executorch::runtime::DebugHandle>(id), start, end,
+                             metadata.data(), metadata.size());
+}
+
+constexpr int kNoId = -1;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("usage: etdump_shapes FOLDER\n", stderr);
+    return 2;
+  }
+  folder = argv[1];
+  executorch::runtime::runtime_init();
+  // Ticks count from here; starts are moved back by up to a millisecond.
+  while (et_pal_current_ticks() < 2'000'000) {
+  }
+  {
+    ETDumpGen gen;  // load, a run, a block without events
+    gen.create_event_block("Default");
+    Event(gen, "Program::load_method");
+    Run(gen, [&](uint64_t at) {
+      Log(gen, "conv", kNoId, at + 10'000, at + 60'000);
+      Log(gen, "pool", kNoId, at + 60'000, at + 90'000);
+    });
+    gen.create_event_block("Execute");
+    Save(gen, "two_blocks_one_empty");
+  }
+  {
+    ETDumpGen gen;  // times that cannot be
+    Run(gen, [&](uint64_t at) {
+      Log(gen, "good", kNoId, at + 10'000, at + 60'000);
+      Log(gen, "backwards", kNoId, at + 70'000, at + 60'000);
+      Log(gen, "nowhere", kNoId, 0, 0);
+    });
+    EventTracerEntry late = gen.start_profiling("late");
+    late.start_time += 1'000'000'000'000;
+    gen.end_profiling(late);
+    Save(gen, "times_that_cannot_be");
+  }
+  {
+    ETDumpGen gen;  // identifiers by number, 0 among them, with metadata
+    Run(gen, [&](uint64_t at) {
+      Log(gen, nullptr, 0, at + 10'000, at + 40'000, "of zero");
+      Log(gen, nullptr, 7, at + 40'000, at + 90'000);
+    });
+    Save(gen, "delegate_id_zero");
+  }
+  {
+    ETDumpGen gen;
+    for (int run = 0; run < 3; ++run) Run(gen, [](uint64_t) {});
+    Save(gen, "no_inner_detail");
+  }
+  {
+    ETDumpGen gen;  // a counter of the delegate's own, from 0 in each call
+    for (int run = 0; run < 3; ++run) {
+      Run(gen, [&](uint64_t) {
+        Log(gen, "conv", kNoId, 5, 305);
+        Log(gen, "pool", kNoId, 305, 405);
+      });
+    }
+    Save(gen, "another_clock");
+  }
+  {
+    ETDumpGen gen;  // allocations beside profile events
+    gen.create_event_block("Execute");
+    const auto allocator = gen.track_allocator("planned");
+    Event(gen, "Method::execute");
+    gen.track_allocation(allocator, 128);
+    gen.track_allocation(allocator, 256);
+    Save(gen, "allocations");
+  }
+  {
+    ETDumpGen gen;  // as of a runtime without its tracer: blocks at most
+    gen.create_event_block("Default");
+    gen.create_event_block("Execute");
+    Save(gen, "no_tracer_blocks");
+  }
+  {
+    ETDumpGen gen;
+    Save(gen, "no_tracer");
+  }
+  return 0;
+}
