@@ -9,7 +9,6 @@
 #include "formats/perfetto/packet_fields.h"
 #include "formats/perfetto/packet_reader.h"
 #include "formats/perfetto/wire.h"
-#include "profile/delegate_clock.h"
 
 namespace inferprobe::perfetto {
 namespace {
@@ -95,9 +94,6 @@ Result<profile::Recording> Read(std::string_view bytes, const std::string& path,
     });
     reader.Finish();
   }
-  if (!options.delegate_clocks.empty()) {
-    INFERPROBE_RETURN_IF_ERROR(profile::ApplyDelegateClocks(options.delegate_clocks, &recording));
-  }
   return recording;
 }
 
@@ -106,9 +102,11 @@ Result<profile::Recording> Read(std::string_view bytes, const std::string& path,
 bool LooksLikeTrace(std::string_view head, uint64_t file_bytes) {
   std::string_view rest = head;
   bool any = false;
-  bool seen_whole = false;
+  size_t packets = 0;
   while (!rest.empty()) {
-    if (static_cast<unsigned char>(rest.front()) != BytesKey(Trace::kPacket)) return false;
+    if (static_cast<unsigned char>(rest.front()) != BytesKey(Trace::kPacket)) {
+      return packets > 1;  // one may be chance
+    }
     rest.remove_prefix(1);
     uint64_t size = 0;
     if (rest.empty() || !TakeVarint(rest, size)) return any;
@@ -123,8 +121,8 @@ bool LooksLikeTrace(std::string_view head, uint64_t file_bytes) {
       case Look::kEmpty:
         break;
     }
-    if (there < size) return any && (seen_whole || size <= file_bytes);
-    seen_whole = any;
+    if (there < size) return any && (packets > 0 || size <= file_bytes);
+    ++packets;
     rest.remove_prefix(there);
   }
   return any;

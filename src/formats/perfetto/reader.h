@@ -19,6 +19,7 @@ namespace inferprobe::perfetto {
 // Whether a file that starts with `head` is a Perfetto trace, by its content. 4 kB are enough.
 bool LooksLikeTrace(std::string_view head, uint64_t file_bytes);
 
+// options.delegate_clocks is the caller's to apply (profile/delegate_clock.h).
 Result<profile::Recording> ReadTrace(const std::string& path, const profile::ReadOptions& options);
 
 // The same from memory; `path` is for messages.

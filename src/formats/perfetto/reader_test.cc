@@ -427,13 +427,6 @@ TEST_F(PerfettoReader, TicksAreNoTimes) {
   EXPECT_NE(bytes.find("npu (ticks of an unknown clock, no times)"), std::string::npos);
   const Recording read = Read(bytes);
   EXPECT_EQ(Lines(read.profile), Lines(build.profile));
-  profile::ReadOptions options;
-  options.delegate_clocks = {{"npu", 2.0}};
-  const auto timed = ReadTraceBytes(bytes, "t", options);
-  ASSERT_TRUE(timed.has_value());
-  EXPECT_EQ(timed->profile.slices.at(1).start_ns, 5'000);
-  EXPECT_EQ(timed->profile.slices.at(1).dur_ns, 2'000'000);
-  EXPECT_FALSE(timed->profile.tracks.at(1).in_ticks);
 }
 
 TEST_F(PerfettoReader, ATraceOfAKilledProcessHasEverythingThatWasDrained) {

@@ -236,6 +236,20 @@ void Tracks::FindProcesses() {
   }
 }
 
+// What one description says of a thread's name holds for all tracks of the thread.
+void Tracks::NameThreads() {
+  std::unordered_map<uint64_t, StringId, MixedHash> names;
+  for (const Slot& slot : slots_) {
+    if (slot.type != Type::kThread || slot.counter || slot.name == 0) continue;
+    names.try_emplace(ThreadKey(slot.pid, slot.tid), slot.name);
+  }
+  for (Slot& slot : slots_) {
+    if (slot.type != Type::kThread || slot.counter || slot.name != 0 || slot.mark) continue;
+    const auto found = names.find(ThreadKey(slot.pid, slot.tid));
+    if (found != names.end()) slot.name = found->second;
+  }
+}
+
 Track Tracks::ModelTrack(const Slot& slot) const {
   Track track;
   track.name = texts_->Get(slot.name);
@@ -267,6 +281,7 @@ Track Tracks::ModelTrack(const Slot& slot) const {
 
 TrackPlan Tracks::Plan() {
   FindProcesses();
+  NameThreads();
   TrackPlan plan;
   const size_t count = used_.size();
   plan.track_of.resize(count);

@@ -97,6 +97,7 @@ class Tracks {
   static bool ReadThread(std::string_view message, Slot& slot, std::string_view& name);
   bool ReadCounter(std::string_view message, Slot& slot);
   void FindProcesses();
+  void NameThreads();
   profile::Track ModelTrack(const Slot& slot) const;
 
   Texts* texts_;
