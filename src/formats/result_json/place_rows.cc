@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -58,7 +59,12 @@ std::optional<RowProblem> Place(Row* row, uint32_t place,
 }
 
 std::vector<FoundRow> CollectRows(profile::PerfResult* result, size_t ops) {
+  size_t count = result->ops.size();
+  for (const profile::DelegateResult& delegate : result->delegates) {
+    count += delegate.layers.size();
+  }
   std::vector<FoundRow> found;
+  found.reserve(count);
   for (size_t i = 0; i < result->ops.size(); ++i) {
     found.push_back({std::move(result->ops[i]), i < ops ? 0U : 1U,
                      static_cast<uint32_t>(i < ops ? i : i - ops)});
@@ -69,8 +75,9 @@ std::vector<FoundRow> CollectRows(profile::PerfResult* result, size_t ops) {
       found.push_back({layers[i], static_cast<uint32_t>(d + 2), static_cast<uint32_t>(i)});
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const FoundRow& a, const FoundRow& b) { return a.row.id < b.row.id; });
+  std::sort(found.begin(), found.end(), [](const FoundRow& a, const FoundRow& b) {
+    return std::tie(a.row.id, a.list, a.index) < std::tie(b.row.id, b.list, b.index);
+  });
   return found;
 }
 

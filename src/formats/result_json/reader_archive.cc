@@ -174,7 +174,7 @@ void ReaderArchive::ValueAt(uint32_t node, int64_t& value) {
     value = found.integer;
   } else if (found.type == Type::kUint &&
              found.unsigned_integer <= uint64_t{std::numeric_limits<int64_t>::max()}) {
-    value = found.integer;
+    value = static_cast<int64_t>(found.unsigned_integer);
   } else if (found.type == Type::kFloat && std::fabs(found.real) <= kLargestWhole &&
              std::nearbyint(found.real) == found.real) {
     value = static_cast<int64_t>(found.real);

@@ -74,8 +74,7 @@ class ReaderArchive {
     if (tree_.at(node_).type == JsonTree::Type::kObject) {
       profile::Missing missing;
       MissingAt(node_, missing);
-      value = IsNotFinite(missing) ? NotFinite<T>(std::move(missing))
-                                   : profile::Metric<T>(std::move(missing));
+      value = IsNotFinite(missing) ? NotFinite<T>(missing) : profile::Metric<T>(std::move(missing));
       return;
     }
     T found{};
@@ -169,14 +168,14 @@ class ReaderArchive {
     return missing.status == kNotFiniteStatus && missing.hint == kNotFiniteHint;
   }
   template <class T>
-  static profile::Metric<T> NotFinite(profile::Missing missing) {
+  static profile::Metric<T> NotFinite(const profile::Missing& missing) {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     if constexpr (std::same_as<T, double>) {
       return kNan;
     } else if constexpr (std::same_as<T, profile::Interval>) {
       return profile::Interval{kNan, kNan, false};
     } else {
-      return profile::Metric<T>(std::move(missing));
+      return profile::Metric<T>(missing);
     }
   }
 

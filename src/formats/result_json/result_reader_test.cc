@@ -1,5 +1,6 @@
 #include "formats/result_json/result_reader.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -126,8 +127,8 @@ TEST(ResultReader, EachRequiredFieldIsMissed) {
       ordered_json copy = whole;
       in(copy).erase(key);
       const std::string error = ErrorOf(copy.dump());
-      EXPECT_NE(error.find(": " + where + key + ": this field is missing"), std::string::npos)
-          << error;
+      const std::string expected = fmt::format(": {}{}: this field is missing", where, key);
+      EXPECT_NE(error.find(expected), std::string::npos) << error;
     }
   };
   check(schema["required"], "", [](ordered_json& result) -> ordered_json& { return result; });
@@ -253,7 +254,8 @@ TEST(ResultReader, FlippedBytesNeverCrash) {
       std::string damaged = text;
       const uint64_t flips = 1 + random() % 3;
       for (uint64_t flip = 0; flip < flips; ++flip) {
-        damaged[random() % damaged.size()] ^= static_cast<char>(1U << (random() % 8));
+        char& byte = damaged[random() % damaged.size()];
+        byte = static_cast<char>(static_cast<unsigned char>(byte) ^ 1U << (random() % 8));
       }
       const auto result = ParseResult(damaged, "r.json");
       if (result) {

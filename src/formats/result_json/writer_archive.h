@@ -75,7 +75,11 @@ class WriterArchive {
     size_t index = 0;
     for (const typename Items::value_type& item : items) {
       json_.BeginObject();
-      describe(*this, Unwrapped(item), index++);
+      if constexpr (requires { item.get(); }) {
+        describe(*this, item.get(), index++);  // one of Those()
+      } else {
+        describe(*this, item, index++);
+      }
       json_.EndObject();
     }
     json_.EndArray();
@@ -101,15 +105,6 @@ class WriterArchive {
   }
 
  private:
-  template <class T>
-  static const T& Unwrapped(const T& item) {
-    return item;
-  }
-  template <class T>
-  static const T& Unwrapped(const std::reference_wrapper<const T>& item) {
-    return item.get();
-  }
-
   void Missing(const profile::Missing& missing);
   void Value(double value);
   void Value(int64_t value) { json_.Int(value); }
