@@ -9,6 +9,7 @@ shift
 export PATH="$PWD/.venv/bin:$PATH"
 if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=$PWD  # paths are relative then, and one build folder's hits are another's
 fi
 
 if [[ ! -f build/$preset/build.ninja ]]; then

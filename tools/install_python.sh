@@ -4,8 +4,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 export PATH="$PWD/.venv/bin:$PATH"
+# scikit-build would take g++ where CMake alone takes c++: two names, and ccache knows one.
+export CC=${CC:-cc} CXX=${CXX:-c++}
 if command -v ccache >/dev/null; then
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+  export CCACHE_BASEDIR=$PWD  # paths are relative then, and one build folder's hits are another's
 fi
 sources=$(find CMakeLists.txt pyproject.toml cmake include python src -type f \
   -not -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum)
