@@ -372,13 +372,16 @@ StringId RingImporter::Name(uint32_t id) {
 Result<Recording> ReadMappedFile(const std::string& path) {
   Result<base::MappedFile> file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  const std::string_view bytes = file->bytes();
+  return ReadMappedBytes(file->bytes(), path);
+}
+
+Result<Recording> ReadMappedBytes(std::string_view bytes, const std::string& name) {
   Result<record::BlockReader> reader =
-      record::BlockReader::Open(std::as_bytes(std::span(bytes.data(), bytes.size())), path,
+      record::BlockReader::Open(std::as_bytes(std::span(bytes.data(), bytes.size())), name,
                                 record::BlockReader::Access::kReadOnly);
   if (!reader) return tl::unexpected(reader.error());
   Recording recording;
-  recording.source.path = path;
+  recording.source.path = name;
   recording.source.format = "rings";
   recording.source.title = "inferprobe recording";
   recording.source.bytes = bytes.size();

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -97,5 +98,7 @@ class RingImporter {
 
 // The file of a recorder whose process is gone, or still writes.
 Result<Recording> ReadMappedFile(const std::string& path);
+// The same of bytes in memory, at the start of a page; `name` stands in errors.
+Result<Recording> ReadMappedBytes(std::string_view bytes, const std::string& name);
 
 }  // namespace inferprobe::profile
