@@ -3,6 +3,8 @@
 // The rule that people break: what the target has no place for is counted and said, not dropped.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analyze/recording.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
@@ -62,6 +64,15 @@ Result<void> WritePerfetto(const Recording& recording, const std::string& path,
 
 Result<void> WriteTrace(const formats::Format& target, const Recording& recording,
                         const std::string& path, base::Overwrite overwrite, LossCounts* losses) {
+  const std::vector<profile::Run>& runs = recording.profile.runs;
+  if (target.name == "etdump" &&
+      std::none_of(runs.begin(), runs.end(),
+                   [](const profile::Run& run) { return profile::GivesRows(run.mode); })) {
+    return MakeError(ErrorCode::kUnsupported,
+                     fmt::format("{}: holds no profiled run of a model: an ETDump consists of such",
+                                 recording.source.path),
+                     "--to perfetto keeps all slices");
+  }
   if (target.name == "perfetto") return WritePerfetto(recording, path, overwrite, losses);
   return etdump::WriteEtdump(recording.profile, path, overwrite, losses);
 }

@@ -4,8 +4,8 @@
 
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -309,8 +309,9 @@ class Reader {
   profile::StringId Name(std::string_view text, profile::StringId guess) {
     if (text == out_.strings.Get(guess)) return guess;
     if (base::CountInvalidUtf8(text) == 0) return out_.strings.Intern(text);
-    out_.losses.Add(Loss::kInvalidUtf8);
-    return out_.strings.Intern(base::RepairUtf8(text).text);
+    const profile::StringId id = out_.strings.Intern(base::RepairUtf8(text).text);
+    if (repaired_.insert(id).second) out_.losses.Add(Loss::kInvalidUtf8);
+    return id;
   }
 
   Category CategoryOfName(profile::StringId name) {
@@ -344,8 +345,9 @@ class Reader {
 
   std::vector<Guess> guesses_ = std::vector<Guess>(kGuesses);  // by place in the block
   std::vector<std::optional<Category>> categories_;            // by name
-  std::map<std::string_view, uint32_t> metadata_;              // views of the file
-  std::map<int32_t, EngineTrack> engine_tracks_;               // by instruction
+  std::unordered_set<profile::StringId> repaired_;
+  std::map<std::string_view, uint32_t> metadata_;  // views of the file
+  std::map<int32_t, EngineTrack> engine_tracks_;   // by instruction
   int64_t tick_ns_ = kCoarsestTickNs;
 
   // Of the block.
@@ -363,13 +365,18 @@ Result<profile::Recording> ReadEtdump(const std::string& path,
                                       const profile::ReadOptions& options) {
   auto file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  auto walk = Walk::Open(file->bytes(), path);
+  return ParseEtdump(file->bytes(), path, options);
+}
+
+Result<profile::Recording> ParseEtdump(std::string_view bytes, const std::string& name,
+                                       const profile::ReadOptions& options) {
+  auto walk = Walk::Open(bytes, name);
   if (!walk) return tl::unexpected(walk.error());
   profile::Recording recording;
-  recording.source.path = path;
+  recording.source.path = name;
   recording.source.format = "etdump";
   recording.source.title = "ETDump";
-  recording.source.bytes = file->bytes().size();
+  recording.source.bytes = bytes.size();
   recording.profile.process_name = "ETDump";
   recording.model.format = "executorch";
   recording.engine.name = "executorch";

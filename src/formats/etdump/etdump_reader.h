@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "formats/etdump/etdump_walk.h"
 #include "inferprobe/result.h"
@@ -18,5 +19,8 @@ namespace inferprobe::etdump {
 
 // Needs 32 bytes an event, and what the distinct names take.
 Result<profile::Recording> ReadEtdump(const std::string& path, const profile::ReadOptions& options);
+// The same of bytes in memory, on an address that 8 divides; `name` stands in errors.
+Result<profile::Recording> ParseEtdump(std::string_view bytes, const std::string& name,
+                                       const profile::ReadOptions& options);
 
 }  // namespace inferprobe::etdump

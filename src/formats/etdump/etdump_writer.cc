@@ -166,6 +166,7 @@ class Encoder {
   }
 
   [[nodiscard]] uint64_t repaired() const { return repaired_; }
+  [[nodiscard]] uint64_t written() const { return written_; }
 
  private:
   // Each process loads once, and Inspector keeps one event of a kind for each block.
@@ -214,6 +215,7 @@ class Encoder {
                          "profile fewer runs, or write a Perfetto trace (--trace)");
       }
       events.push_back(::etdump::CreateEvent(builder_, AddEvent(slice)));
+      ++written_;
       pending_bytes_ = (events.size() + blocks.size()) * sizeof(uint32_t);
     }
     blocks.push_back(::etdump::CreateRunData(builder_, builder_.CreateSharedString(name), -1, 0,
@@ -291,6 +293,7 @@ class Encoder {
   const Profile& profile_;
   const uint64_t max_bytes_;
   uint64_t repaired_ = 0;  // names
+  uint64_t written_ = 0;   // events
   flatbuffers::FlatBufferBuilder builder_;
   std::unordered_map<profile::StringId, flatbuffers::uoffset_t> texts_;
   uint64_t pending_bytes_ = 0;  // of vectors not yet written
@@ -306,7 +309,11 @@ Result<void> WriteEtdump(const Profile& profile, const std::string& path, base::
   Encoder encoder(profile, std::min(max_bytes, kMaxBytes));
   const auto bytes = encoder.Encode();
   if (!bytes) return tl::unexpected(bytes.error());
-  if (losses != nullptr) losses->Add(profile::Loss::kInvalidUtf8, encoder.repaired());
+  if (losses != nullptr) {
+    losses->Add(profile::Loss::kInvalidUtf8, encoder.repaired());
+    losses->Add(profile::Loss::kNotInFormat,
+                profile.slices.size() + profile.counters.size() - encoder.written());
+  }
   for (size_t at = 0; at < bytes->size(); at += kPieceBytes) {
     INFERPROBE_RETURN_IF_ERROR(file->Write(bytes->substr(at, kPieceBytes)));
   }

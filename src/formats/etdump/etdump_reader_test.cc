@@ -1,0 +1,363 @@
+#include "formats/etdump/etdump_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "formats/etdump/made_etdump.h"
+
+namespace inferprobe::etdump {
+namespace {
+
+using profile::Category;
+using profile::kNone;
+using profile::Loss;
+using profile::Recording;
+using profile::Slice;
+
+Result<Recording> Read(std::string_view bytes, const profile::ReadOptions& options = {}) {
+  // As a mapped file, and so that a byte too far is seen by the sanitizer.
+  auto* copy = static_cast<char*>(std::aligned_alloc(8, (bytes.size() + 8) / 8 * 8));
+  std::memcpy(copy, bytes.data(), bytes.size());
+  auto recording = ParseEtdump({copy, bytes.size()}, "made.etdp", options);
+  std::free(copy);
+  return recording;
+}
+
+Recording MustRead(const std::vector<MadeBlock>& blocks, const profile::ReadOptions& options = {}) {
+  auto recording = Read(MakeEtdump(blocks), options);
+  EXPECT_TRUE(recording) << recording.error().message;
+  return recording ? *std::move(recording) : Recording();
+}
+
+MadeEvent Op(const char* name, uint64_t start, uint64_t end, int32_t instruction) {
+  MadeEvent event;
+  event.name = name;
+  event.start = start;
+  event.end = end;
+  event.chain = 0;
+  event.instruction = instruction;
+  return event;
+}
+
+MadeEvent Outside(const char* name, uint64_t start, uint64_t end) {
+  MadeEvent event = Op(name, start, end, 0);
+  event.chain = -1;
+  return event;
+}
+
+MadeEvent Reported(const char* text, uint64_t start, uint64_t end, int32_t instruction) {
+  MadeEvent event = Op(nullptr, start, end, instruction);
+  event.id_text = text;
+  event.metadata = "";
+  return event;
+}
+
+// An operator, then a delegate that reports two of its own, all in one run.
+MadeBlock TypicalRun(uint64_t at = 1'000'003) {
+  return {"Execute",
+          {Op("native_call_add.out", at + 15, at + 25, 0), Op("OPERATOR_CALL", at + 10, at + 30, 0),
+           Reported("conv", at + 45, at + 65, 1), Reported("pool", at + 65, at + 80, 1),
+           Op("DELEGATE_CALL", at + 40, at + 90, 1), Outside("Method::execute", at, at + 100)}};
+}
+
+const Slice& Find(const profile::Profile& profile, std::string_view name) {
+  static const Slice kMissing;
+  for (const Slice& slice : profile.slices) {
+    if (profile.Name(slice) == name) return slice;
+  }
+  ADD_FAILURE() << "no slice " << name;
+  return kMissing;
+}
+
+std::string_view ParentName(const profile::Profile& profile, const Slice& slice) {
+  return slice.parent == kNone ? "" : profile.Name(profile.slices[slice.parent]);
+}
+
+TEST(EtdumpReader, ARunIsATreeOfItsCalls) {
+  const Recording recording = MustRead({TypicalRun()});
+  const profile::Profile& profile = recording.profile;
+  ASSERT_EQ(profile.slices.size(), 6U);
+  EXPECT_EQ(ParentName(profile, Find(profile, "native_call_add.out")), "OPERATOR_CALL");
+  EXPECT_EQ(ParentName(profile, Find(profile, "OPERATOR_CALL")), "Method::execute");
+  EXPECT_EQ(ParentName(profile, Find(profile, "conv")), "DELEGATE_CALL");
+  EXPECT_EQ(ParentName(profile, Find(profile, "DELEGATE_CALL")), "Method::execute");
+  EXPECT_EQ(Find(profile, "conv").category, Category::kDelegateOp);
+  EXPECT_EQ(profile.tracks[Find(profile, "conv").track].kind, profile::Kind::kEngineReported);
+  EXPECT_FALSE(profile.tracks[Find(profile, "conv").track].in_ticks);
+  EXPECT_EQ(Find(profile, "conv").start_ns, 1'000'048);
+  EXPECT_EQ(Find(profile, "conv").dur_ns, 20);
+  ASSERT_EQ(profile.runs.size(), 1U);
+  EXPECT_EQ(profile.runs[0].mode, profile::RunMode::kProfiled);
+  EXPECT_EQ(profile.runs[0].dur_ns, 100);
+  EXPECT_EQ(profile.runs[0].slice_count, 6U);
+  EXPECT_FALSE(profile.losses.AnyDataLoss());
+}
+
+TEST(EtdumpReader, AnEmptyBlockIsListedAndIsNoRun) {
+  const Recording recording = MustRead({TypicalRun(), {"Execute", {}}, TypicalRun(2'000'000)});
+  ASSERT_EQ(recording.source.blocks.size(), 3U);
+  EXPECT_EQ(recording.source.blocks[0].events, 6U);
+  EXPECT_EQ(recording.source.blocks[1].events, 0U);
+  EXPECT_EQ(recording.profile.runs.size(), 2U);
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kEmptyBlock), 1U);
+}
+
+TEST(EtdumpReader, BlocksOfOneNameAndSizeAreListedTogether) {
+  const Recording recording =
+      MustRead({{"Default", {Outside("Method::init", 1, 2)}}, TypicalRun(), TypicalRun(2'000'000)});
+  ASSERT_EQ(recording.source.blocks.size(), 2U);
+  EXPECT_EQ(recording.source.blocks[1].count, 2U);
+  EXPECT_EQ(recording.source.blocks[1].name, "Execute");
+}
+
+TEST(EtdumpReader, TimesThatCannotBeAreCountedAndLeftOut) {
+  MadeBlock block = TypicalRun();
+  block.events.insert(block.events.begin(),
+                      {Op("backwards", 1'000'020, 1'000'010, 0), Op("nowhere", 0, 0, 0),
+                       Op("beyond", 1, ~uint64_t{0}, 0)});
+  const Recording recording = MustRead({block});
+  EXPECT_EQ(recording.profile.slices.size(), 6U);
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kEndBeforeStart), 1U);
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kZeroTimes), 1U);
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kTimeOutOfRange), 1U);
+  for (const Slice& slice : recording.profile.slices) EXPECT_GE(slice.dur_ns, 0);
+}
+
+TEST(EtdumpReader, AnEventHasExactlyOnePart) {
+  MadeBlock block = TypicalRun();
+  MadeEvent none = Op("none", 1, 2, 0);
+  none.profile = false;
+  MadeEvent both = Op("both", 1, 2, 0);
+  both.allocation = true;
+  MadeEvent allocation = none;
+  allocation.allocation = true;
+  MadeEvent debug = none;
+  debug.debug = true;
+  block.events.insert(block.events.begin(), {none, both, allocation, debug});
+  const Recording recording = MustRead({block});
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kPartsOfEvent), 2U);
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kOtherEvents), 2U);
+  EXPECT_EQ(recording.profile.slices.size(), 6U);
+}
+
+TEST(EtdumpReader, DelegateIdZeroIsAnIdAndMinusOneWithoutANameIsADelegatesToo) {
+  MadeBlock block = TypicalRun();
+  MadeEvent zero = Reported(nullptr, 1'000'045, 1'000'050, 1);
+  zero.id = 0;
+  MadeEvent unnamed = Reported(nullptr, 1'000'050, 1'000'060, 1);
+  block.events.insert(block.events.begin() + 2, {zero, unnamed});
+  const Recording recording = MustRead({block});
+  const profile::Profile& profile = recording.profile;
+  ASSERT_EQ(profile.slices.size(), 8U);
+  const Slice& first = profile.slices[2];
+  EXPECT_EQ(first.category, Category::kDelegateOp);
+  EXPECT_EQ(profile.args[first.args].delegate_debug_id, 0);
+  EXPECT_EQ(ParentName(profile, first), "DELEGATE_CALL");
+  const Slice& second = profile.slices[3];
+  EXPECT_EQ(second.category, Category::kDelegateOp);
+  EXPECT_EQ(profile.args[second.args].delegate_debug_id, -1);
+  EXPECT_EQ(profile.Name(second), "");
+}
+
+TEST(EtdumpReader, TimesOnAnotherClockAreTicks) {
+  std::vector<MadeBlock> blocks;
+  for (uint64_t run = 1; run <= 3; ++run) {
+    MadeBlock block = TypicalRun(run * 1'000'000);
+    block.events[2] = Reported("conv", 7, 307, 1);
+    block.events[3] = Reported("pool", 307, 407, 1);
+    blocks.push_back(block);
+  }
+  const Recording recording = MustRead(blocks);
+  const Slice& conv = Find(recording.profile, "conv");
+  EXPECT_TRUE(recording.profile.tracks[conv.track].in_ticks);
+  EXPECT_EQ(conv.start_ns, 7);  // ticks
+  EXPECT_EQ(conv.dur_ns, 300);
+}
+
+TEST(EtdumpReader, AClockIsJudgedByMostOfItsReports) {
+  MadeBlock block = TypicalRun();
+  block.events.insert(block.events.begin() + 3, Reported("stray", 1, 2, 1));
+  const Recording recording = MustRead({block});
+  EXPECT_FALSE(recording.profile.tracks[Find(recording.profile, "conv").track].in_ticks);
+}
+
+TEST(EtdumpReader, WhatNoCallClaimsIsOutside) {
+  MadeBlock block = TypicalRun();
+  block.events.erase(block.events.begin() + 4);  // the DELEGATE_CALL
+  const Recording recording = MustRead({block});
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kEngineOpsOutsideCall), 2U);
+  EXPECT_EQ(Find(recording.profile, "conv").parent, kNone);
+}
+
+TEST(EtdumpReader, TwoDelegatesKeepTheirReportsApart) {
+  MadeBlock block = TypicalRun();
+  block.events.insert(block.events.begin() + 5, {Reported("gemm", 1'000'095, 1'000'096, 2),
+                                                 Op("DELEGATE_CALL", 1'000'094, 1'000'097, 2)});
+  block.events.insert(block.events.begin() + 2, Reported("early", 1'000'095, 1'000'096, 2));
+  const Recording recording = MustRead({block});
+  const profile::Profile& profile = recording.profile;
+  const Slice& gemm = Find(profile, "gemm");
+  EXPECT_EQ(Find(profile, "early").parent, gemm.parent);
+  EXPECT_NE(Find(profile, "conv").parent, gemm.parent);
+  EXPECT_NE(Find(profile, "conv").track, gemm.track);
+}
+
+TEST(EtdumpReader, OneMethodMayCallAnother) {
+  const Recording recording =
+      MustRead({{"Execute",
+                 {Outside("Method::execute", 120, 140), Op("OPERATOR_CALL", 110, 150, 0),
+                  Outside("Method::execute", 100, 200), Outside("Method::execute", 300, 400)}}});
+  ASSERT_EQ(recording.profile.runs.size(), 2U);
+  EXPECT_EQ(recording.profile.runs[0].first_slice, 0U);
+  EXPECT_EQ(recording.profile.runs[0].slice_count, 3U);
+  EXPECT_EQ(recording.profile.runs[0].dur_ns, 100);
+  EXPECT_EQ(recording.profile.runs[1].slice_count, 1U);
+}
+
+TEST(EtdumpReader, CallsWithoutAMethodAreARunOfTheirSpan) {
+  const Recording recording =
+      MustRead({{"Execute", {Op("OPERATOR_CALL", 100, 150, 0), Op("OPERATOR_CALL", 170, 260, 1)}}});
+  ASSERT_EQ(recording.profile.runs.size(), 1U);
+  EXPECT_EQ(recording.profile.runs[0].start_ns, 100);
+  EXPECT_EQ(recording.profile.runs[0].dur_ns, 160);
+}
+
+TEST(EtdumpReader, AUnitOfTheUsersIsApplied) {
+  profile::ReadOptions options;
+  options.input_unit_ns = 1000;
+  const Recording recording = MustRead({TypicalRun()}, options);
+  const profile::Profile& profile = recording.profile;
+  EXPECT_EQ(profile.runs[0].dur_ns, 100'000);
+  EXPECT_EQ(Find(profile, "conv").start_ns, 1'000'048'000);
+  EXPECT_EQ(Find(profile, "conv").dur_ns, 20'000);
+  EXPECT_EQ(profile.clock.tick_ns, 1000);
+}
+
+TEST(EtdumpReader, TheClocksTickIsFoundInTheTimes) {
+  const Recording coarse =
+      MustRead({{"Execute", {Outside("Method::execute", 1'000'000, 3'400'000)}}});
+  EXPECT_EQ(coarse.profile.clock.tick_ns, 100'000);
+  EXPECT_EQ(MustRead({TypicalRun()}).profile.clock.tick_ns, 0);  // not known
+}
+
+TEST(EtdumpReader, BadNamesAreRepairedAndCounted) {
+  const Recording recording = MustRead(
+      {{"Ex\xFF",
+        {Outside("a\xC0z", 1, 2), Outside("a\xC0z", 3, 4), Outside("Method::execute", 1, 9)}}});
+  EXPECT_EQ(recording.profile.Name(recording.profile.slices[0]), "a\\xC0z");
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kInvalidUtf8), 1U);
+  EXPECT_EQ(recording.source.blocks[0].name, "Ex\\xFF");
+}
+
+TEST(EtdumpReader, AFileWithoutEventsSaysSo) {
+  EXPECT_EQ(MustRead({}).profile.losses.Get(Loss::kNoEvents), 1U);
+  EXPECT_EQ(MustRead({{"Execute", {}}}).profile.losses.Get(Loss::kNoEvents), 1U);
+}
+
+TEST(EtdumpReader, APlainFlatbufferIsReadToo) {
+  auto recording = Read(MakeEtdump({TypicalRun()}, 0, false));
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_EQ(recording->profile.runs.size(), 1U);
+}
+
+struct Broken {
+  const char* what;
+  std::string bytes;
+  const char* message;
+};
+
+std::string Changed(std::string bytes, size_t at, std::string_view by) {
+  bytes.replace(at, by.size(), by);
+  return bytes;
+}
+
+TEST(EtdumpReader, ErrorsNameTheFileAndTheByte) {
+  const std::string good = MakeEtdump({TypicalRun()});
+  const Broken cases[] = {
+      {"empty", "", "made.etdp: byte 0: the file is empty"},
+      {"head cut", good.substr(0, 7), "made.etdp: byte 7: the file ends; the head"},
+      {"identifier", Changed(good, 8, "PK\x03\x04"), "made.etdp: byte 8: \"PK\\x03\\x04\" where"},
+      {"cut", good.substr(0, good.size() - 9), ": the file ends; by its head it has"},
+      {"followed", good + "more", ": 4 bytes follow the end of the ETDump"},
+      {"root", Changed(good, 4, {"\xFF\xFF\xFF\x7F", 4}),
+       "made.etdp: byte 4: an offset that leads"},
+      {"version", MakeEtdump({TypicalRun()}, 3), "an ETDump of version 3; only 0 is known"},
+  };
+  for (const Broken& it : cases) {
+    auto recording = Read(it.bytes);
+    ASSERT_FALSE(recording) << it.what;
+    EXPECT_NE(recording.error().message.find(it.message), std::string::npos)
+        << it.what << ": " << recording.error().message;
+    EXPECT_EQ(recording.error().message.rfind("made.etdp: byte ", 0), 0U) << it.what;
+    EXPECT_FALSE(recording.error().hint.empty()) << it.what;
+  }
+}
+
+TEST(EtdumpReader, CutAtEveryLengthIsAnError) {
+  const std::string good = MakeEtdump({TypicalRun(), TypicalRun(2'000'000)});
+  for (size_t length = 0; length < good.size(); ++length) {
+    auto recording = Read(good.substr(0, length));
+    ASSERT_FALSE(recording) << length;
+    EXPECT_NE(recording.error().message.find("byte "), std::string::npos);
+    // Also with a size that agrees.
+    if (length < 12) continue;
+    std::string agreeing = good.substr(0, length);
+    const auto size = static_cast<uint32_t>(length - 4);
+    std::memcpy(agreeing.data(), &size, sizeof size);
+    const auto read = Read(agreeing);
+    EXPECT_TRUE(!read || read->profile.slices.size() <= 12) << length;
+  }
+}
+
+TEST(EtdumpReader, FlippedBytesNeverCrash) {
+  const std::string good = MakeEtdump({TypicalRun(), {"Execute", {}}, TypicalRun(2'000'000)});
+  std::mt19937 random(20);
+  for (int round = 0; round < 5000; ++round) {
+    std::string bytes = good;
+    for (uint32_t flips = 1 + random() % 4; flips > 0; --flips) {
+      bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    }
+    auto recording = Read(bytes);
+    if (!recording) {
+      EXPECT_EQ(recording.error().message.rfind("made.etdp: byte ", 0), 0U);
+      continue;
+    }
+    EXPECT_LE(recording->profile.slices.size(), bytes.size() / 16);
+    for (const Slice& slice : recording->profile.slices) EXPECT_GE(slice.dur_ns, 0);
+  }
+}
+
+// A list of events that all blocks share: a small file that claims a million events.
+TEST(EtdumpReader, SharedEventsCannotMakeAFileLarger) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString("e");
+  const auto event = ::etdump::CreateEvent(
+      builder, ::etdump::CreateProfileEvent(builder, name, 0, 0, -1, 0, 0, 1, 2));
+  const auto events =
+      builder.CreateVector(std::vector<flatbuffers::Offset<::etdump::Event>>(1000, event));
+  const auto run = ::etdump::CreateRunData(builder, name, -1, 0, events);
+  const auto runs =
+      builder.CreateVector(std::vector<flatbuffers::Offset<::etdump::RunData>>(1000, run));
+  builder.FinishSizePrefixed(::etdump::CreateETDump(builder, 0, runs),
+                             ::etdump::ETDumpIdentifier());
+  auto recording =
+      Read({reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()});
+  ASSERT_FALSE(recording);
+  EXPECT_NE(recording.error().message.find("more than the file can hold"), std::string::npos)
+      << recording.error().message;
+}
+
+TEST(EtdumpReader, IsRecognisedByItsIdentifier) {
+  const std::string good = MakeEtdump({TypicalRun()});
+  EXPECT_TRUE(LooksLikeEtdump(good));
+  EXPECT_TRUE(LooksLikeEtdump(MakeEtdump({}, 0, false)));
+  for (const std::string_view other : {"", "ED00", "{\"schema_version\": 1}", "IPPRING1........"}) {
+    EXPECT_FALSE(LooksLikeEtdump(other)) << other;
+  }
+}
+
+}  // namespace
+}  // namespace inferprobe::etdump

@@ -1,0 +1,135 @@
+// What the reader makes of a dump, the writer turns into a dump that reads the same.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "base/temporary_folder.h"
+#include "formats/etdump/etdump_reader.h"
+#include "formats/etdump/etdump_writer.h"
+#include "formats/etdump/made_etdump.h"
+
+namespace inferprobe::etdump {
+namespace {
+
+using profile::Recording;
+using profile::Slice;
+
+// Everything that a reader of the file could tell apart, in the file's order.
+std::vector<std::string> Described(const Recording& recording) {
+  const profile::Profile& profile = recording.profile;
+  std::vector<std::string> lines;
+  for (const Slice& slice : profile.slices) {
+    const profile::SliceArgs args =
+        slice.args < profile.args.size() ? profile.args[slice.args] : profile::SliceArgs();
+    const bool nested = slice.parent < profile.slices.size();
+    lines.push_back(
+        std::string(CategoryName(slice.category)) + " '" + std::string(profile.Name(slice)) + "' " +
+        std::to_string(slice.start_ns) + "+" + std::to_string(slice.dur_ns) + " chain " +
+        std::to_string(args.chain) + " at " + std::to_string(args.instruction) + " id " +
+        std::to_string(args.delegate_debug_id) + " '" +
+        std::string(profile.strings.Get(args.delegate_debug_name)) + "' metadata '" +
+        (args.metadata < profile.metadata.size() ? profile.metadata[args.metadata] : "") + "' in " +
+        (nested ? std::string(profile.Name(profile.slices[slice.parent])) : "nothing") +
+        (profile.tracks[slice.track].in_ticks ? " ticks" : ""));
+  }
+  for (const profile::Run& run : profile.runs) {
+    lines.push_back("run of " + std::to_string(run.slice_count) + " slices, " +
+                    std::to_string(run.dur_ns));
+  }
+  return lines;
+}
+
+// A run as ETDumpGen would record it, with anything that can vary.
+MadeBlock RandomRun(std::mt19937& random, uint64_t at, bool other_clock) {
+  static const char* const kNames[] = {"conv", "add \"quoted\"", "\n\t", "\xC3\xA9t\xC3\xA9", ""};
+  MadeBlock block;
+  block.name = "Execute";
+  uint64_t now = at;
+  const auto step = [&] { return now += 1 + random() % 1000; };
+  const uint64_t begin = now;
+  const auto instructions = static_cast<int32_t>(1 + random() % 6);
+  for (int32_t i = 0; i < instructions; ++i) {
+    MadeEvent call;
+    call.chain = 0;
+    call.instruction = i;
+    call.start = step();
+    if (random() % 2 == 0) {
+      MadeEvent kernel = call;
+      kernel.name = "native_call_x.out";
+      kernel.start = step();
+      kernel.end = step();
+      block.events.push_back(kernel);
+      call.name = "OPERATOR_CALL";
+    } else {
+      for (uint64_t k = random() % 4; k > 0; --k) {
+        MadeEvent op = call;
+        op.metadata = random() % 2 == 0 ? "" : "bytes";
+        op.start = other_clock ? random() % 100 : step();
+        op.end = other_clock ? op.start + 1 + random() % 50 : step();
+        if (random() % 3 == 0) {
+          op.id = static_cast<int32_t>(random() % 3);
+        } else {
+          op.id_text = kNames[random() % 5];
+        }
+        block.events.push_back(op);
+      }
+      call.name = "DELEGATE_CALL";
+    }
+    call.end = step();
+    block.events.push_back(call);
+  }
+  MadeEvent method;
+  method.name = "Method::execute";
+  method.start = begin;
+  method.end = step();
+  block.events.push_back(method);
+  return block;
+}
+
+TEST(EtdumpRoundTrip, WhatWasReadIsWrittenAndReadsTheSame) {
+  std::mt19937 random(7);
+  const base::TemporaryFolder folder;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<MadeBlock> blocks;
+    if (round % 2 == 0) {
+      MadeEvent load;
+      load.name = "Method::init";
+      load.start = 5;
+      load.end = 999;
+      blocks.push_back({"Default", {load}});
+    }
+    const uint64_t at = round % 3 == 0 ? 1'234'567'890'123'456'789 : 1'000'000;
+    for (uint64_t run = 0; run < 1 + random() % 3; ++run) {
+      blocks.push_back(RandomRun(random, at + run * 1'000'000, round % 5 == 0));
+    }
+    auto first = ParseEtdump(MakeEtdump(blocks), "first", {});
+    ASSERT_TRUE(first) << first.error().message;
+    const std::string path = folder.path() + "/out.etdp";
+    const Result<void> written = WriteEtdump(first->profile, path, base::Overwrite::kForce);
+    ASSERT_TRUE(written) << written.error().message;
+    auto second = ReadEtdump(path, {});
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_EQ(Described(*first), Described(*second)) << "round " << round;
+  }
+}
+
+TEST(EtdumpRoundTrip, WhatAnEtdumpHasNoPlaceForIsCounted) {
+  profile::Profile profile;
+  profile.tracks.resize(1);
+  profile.slices = {
+      {.start_ns = 1, .dur_ns = 2, .category = profile::Category::kScope},
+      {.start_ns = 5, .dur_ns = 9, .category = profile::Category::kMethod},
+  };
+  profile::Run run;
+  run.mode = profile::RunMode::kProfiled;
+  run.slice_count = 2;
+  profile.runs.push_back(run);
+  const base::TemporaryFolder folder;
+  profile::LossCounts losses;
+  ASSERT_TRUE(WriteEtdump(profile, folder.path() + "/out.etdp", base::Overwrite::kRefuse, &losses));
+  EXPECT_EQ(losses.Get(profile::Loss::kNotInFormat), 1U);
+}
+
+}  // namespace
+}  // namespace inferprobe::etdump
