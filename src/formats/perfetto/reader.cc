@@ -105,7 +105,7 @@ bool LooksLikeTrace(std::string_view head, uint64_t file_bytes) {
   size_t packets = 0;
   while (!rest.empty()) {
     if (static_cast<unsigned char>(rest.front()) != BytesKey(Trace::kPacket)) {
-      return packets > 1;  // one may be chance
+      return any && packets > 1;  // one may be chance
     }
     rest.remove_prefix(1);
     uint64_t size = 0;
