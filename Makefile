@@ -1,6 +1,6 @@
 # What people type. Each target sets up what it needs (tools/setup.sh), says so, and is quiet
 # otherwise. HACKING.md tells what each costs.
-.PHONY: build run test bench lint format clean
+.PHONY: build run test bench fuzz lint format clean
 
 # The command in build/release/inferprobe, and the Python package in .venv.
 build:
@@ -24,6 +24,12 @@ bench:
 	@tools/setup.sh bench
 	@tools/build.sh bench
 	@tools/bench.sh
+
+# Damaged files for every reader, until no more code is reached, at most FUZZ_MINUTES (30) each.
+# What breaks one is kept in out/fuzz/.
+fuzz:
+	@tools/setup.sh run sanitize
+	@tools/fuzz.sh
 
 # clang-format, clang-tidy, ruff, mypy.
 lint:

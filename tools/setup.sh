@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what a part of the work needs: Debian packages, and Python packages into .venv.
 #
-#   tools/setup.sh run|python|lint|test|bench ...
+#   tools/setup.sh run|python|lint|test|bench|sanitize ...
 #
 # As root it installs Debian packages; otherwise it says which command to run. Repeated, it takes
 # a fraction of a second: .venv/stamp-* say what is there already.
@@ -15,6 +15,7 @@ readonly RUN_PACKAGES=(
 readonly LINT_PACKAGES=(clang-format-19 clang-tidy-19 libbenchmark-dev libgtest-dev)
 readonly TEST_PACKAGES=(googletest libgtest-dev strace valgrind)
 readonly BENCH_PACKAGES=(libbenchmark-dev)
+readonly SANITIZE_PACKAGES=(clang-19 libclang-rt-19-dev)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() {
@@ -84,7 +85,7 @@ python_packages() {
   stamp_of "${inputs[@]}" >"$VENV/stamp-$1"
 }
 
-[[ $# -gt 0 ]] || fail "usage: tools/setup.sh run|python|lint|test|bench ..."
+[[ $# -gt 0 ]] || fail "usage: tools/setup.sh run|python|lint|test|bench|sanitize ..."
 packages=("${RUN_PACKAGES[@]}")
 for part in "$@"; do
   case $part in
@@ -92,7 +93,8 @@ for part in "$@"; do
     lint) packages+=("${LINT_PACKAGES[@]}") ;;
     test) packages+=("${TEST_PACKAGES[@]}") ;;
     bench) packages+=("${BENCH_PACKAGES[@]}") ;;
-    *) fail "unknown part \"$part\": run, python, lint, test or bench" ;;
+    sanitize) packages+=("${TEST_PACKAGES[@]}" "${SANITIZE_PACKAGES[@]}") ;;
+    *) fail "unknown part \"$part\": run, python, lint, test, bench or sanitize" ;;
   esac
 done
 debian_packages "${packages[@]}"

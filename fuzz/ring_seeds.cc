@@ -1,0 +1,76 @@
+// Writes files of mapped rings as a killed process leaves them: ring_seeds FOLDER. Inputs of
+// fuzz_rings; see make_seeds.sh.
+#include <cstdio>
+#include <string>
+
+#include "inferprobe/recorder.h"
+#include "inferprobe/scope.h"
+#include "record/layout.h"
+#include "record/ring_writer.h"
+
+namespace inferprobe::record {
+namespace {
+
+// One cell of every type, and a delegate's operator with all that can follow it.
+void PublishEveryType() {
+  ThreadRing* ring = AttachThread();
+  const uint64_t now = NowTicks();
+  const uint32_t name = InternName("a name");
+  uint32_t id = 100;
+  const auto publish = [&](CellType type, uint32_t parent, uint32_t info) {
+    Publish(ring, {now, now + 1000, name, ++id, parent, PackInfo(type, info)});
+  };
+  publish(CellType::kLoad, 0, 0);
+  publish(CellType::kSetInputs, 0, 0);
+  publish(CellType::kKernel, 104, 0);
+  publish(CellType::kOperatorCall, 110, 0);
+  publish(CellType::kDelegateOp, 110, 1);
+  const uint64_t debug_id_and_chain = uint64_t{0} << 32 | 7;
+  Publish(ring, {debug_id_and_chain, 0, name, 1, 30, PackInfo(CellType::kExtension, 0)});
+  Publish(ring, {0x6161616161616161, 0x6262626262626262, 0x63636363, 0x64646464, 0x65656565,
+                 PackInfo(CellType::kBytes, 0)});
+  Publish(ring, {0x6161, 0, 0, 0, 0, PackInfo(CellType::kBytes, 0)});
+  publish(CellType::kDelegateCall, 109, 1);
+  publish(CellType::kMethod, 0, kNoInstruction);
+  publish(CellType::kRun, 0, 1);
+  Publish(ring, {5, uint64_t{1} << 32 | 2, 0, 3, 4, PackInfo(CellType::kRunFacts, 1)});
+  Publish(ring, {now, 0x4045000000000000, name, 0, 0, PackInfo(CellType::kCounter, 0)});
+  Publish(ring, {3, 0, 0, 0, 0, PackInfo(CellType::kLoss, 2)});
+  publish(CellType::kOther, 0, 0);
+}
+
+bool Write(const std::string& file, void (*publish)()) {
+  auto recorder = Recorder::Start({.file = file,
+                                   .events_per_thread = 32,
+                                   .max_threads = 2,
+                                   .name_bytes = 128,
+                                   .run_id = "0123456789abcdef0123456789abcdef",
+                                   .process_name = "seed"});
+  if (!recorder) {
+    std::fprintf(stderr, "%s\n", recorder.error().message.c_str());
+    return false;
+  }
+  publish();
+  return true;
+}
+
+}  // namespace
+}  // namespace inferprobe::record
+
+int main(int argc, char** argv) {
+  using namespace inferprobe::record;
+  if (argc != 2) {
+    std::fputs("usage: ring_seeds FOLDER\n", stderr);
+    return 2;
+  }
+  const std::string folder = argv[1];
+  const bool written = Write(folder + "/empty.ring", [] {}) &&
+                       Write(folder + "/every_type.ring", PublishEveryType) &&
+                       Write(folder + "/overflow.ring", [] {
+                         for (int i = 0; i < 50; ++i) {
+                           INFERPROBE_SCOPE("outer");
+                           INFERPROBE_SCOPE("inner");
+                         }
+                       });
+  return written ? 0 : 1;
+}
