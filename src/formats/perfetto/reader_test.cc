@@ -283,7 +283,8 @@ class ProfileMaker {
       at += length;
     }
     if (Below(3) == 0) {  // reported outside any call
-      build_.Add(ops_, Name(), Category::kDelegateOp, at_ + 990, 5);
+      const SliceArgs args{.instruction = static_cast<int32_t>(Below(4))};
+      build_.Add(ops_, Name(), Category::kDelegateOp, at_ + 990, 5, kNone, &args);
     }
     if (Below(3) == 0) {  // two that overlap without nesting
       build_.Add(main_, Name(), Category::kOther, at_ + 900, 40, method);
@@ -480,6 +481,23 @@ TEST_F(PerfettoReader, FlippedBytesNeverBreakIt) {
     if (!read) continue;
     ExpectSound(read->profile);
     ASSERT_LE(read->profile.slices.size(), slices);
+  }
+}
+
+TEST_F(PerfettoReader, ForeignTracesCutAndFlipped) {
+  std::mt19937 random(11);
+  for (const char* name : {"android", "hostile", "legacy", "lossy", "sdk"}) {
+    const auto whole = base::ReadFile(
+        fmt::format("{}/tests/fixtures/perfetto/{}.pftrace", INFERPROBE_SOURCE_DIR, name));
+    ASSERT_TRUE(whole.has_value()) << whole.error().message;
+    for (size_t at = 0; at <= whole->size(); ++at) {
+      std::string bad = *whole;
+      if (at < bad.size()) bad[at] = static_cast<char>(random());
+      for (const std::string_view bytes :
+           {std::string_view(bad), std::string_view(*whole).substr(0, at)}) {
+        if (const auto read = ReadTraceBytes(bytes, name, {})) ExpectSound(read->profile);
+      }
+    }
   }
 }
 
