@@ -132,6 +132,8 @@ void ReadNote(std::string_view key, std::string_view value, Recording* recording
     Parse(value, clock.read_cost_ps);
   } else if (key == "event_cost_ns") {
     ParseMetric(value, recording->event_cost_ns);
+  } else if (key == "iterations") {
+    ParseMetric(value, recording->iterations);
   } else if (key == "process_name") {
     recording->profile.process_name = value;
   } else {
@@ -143,7 +145,7 @@ void ReadNote(std::string_view key, std::string_view value, Recording* recording
 
 Notes NotesOf(const profile::Profile& profile, const profile::ModelFacts& model,
               const profile::EngineFacts& engine, const Metric<double>& event_cost_ns,
-              const profile::LossCounts& losses) {
+              const Metric<int64_t>& iterations, const profile::LossCounts& losses) {
   NoteWriter notes;
   notes.Add("run_id", profile.run_id);
   notes.Add("model", model.path);
@@ -162,6 +164,7 @@ Notes NotesOf(const profile::Profile& profile, const profile::ModelFacts& model,
   if (clock.tick_ns != 0) notes.AddNumber("clock_tick_ns", clock.tick_ns);
   if (clock.read_cost_ps != 0) notes.AddNumber("clock_read_cost_ps", clock.read_cost_ps);
   notes.AddMetric("event_cost_ns", event_cost_ns);
+  notes.AddMetric("iterations", iterations);
   notes.AddMetric("instructions", model.instructions);
   if (!model.instruction_names.empty()) {
     notes.AddNumber("instruction_names", model.instruction_names.size());

@@ -22,7 +22,7 @@ using Notes = std::vector<std::pair<std::string, std::string>>;
 // `losses`: what the trace's user should know was lost, the profile's own and the writer's.
 Notes NotesOf(const profile::Profile& profile, const profile::ModelFacts& model,
               const profile::EngineFacts& engine, const profile::Metric<double>& event_cost_ns,
-              const profile::LossCounts& losses);
+              const profile::Metric<int64_t>& iterations, const profile::LossCounts& losses);
 
 // Fills in what the notes tell. Notes that are not understood are left alone.
 void ReadNotes(const Notes& notes, profile::Recording* recording);

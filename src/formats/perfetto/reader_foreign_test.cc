@@ -232,6 +232,20 @@ TEST(PerfettoForeign, WhatNeverEndsIsLeftOutAndItsContentMovesUp) {
   EXPECT_EQ(Lost(read, Loss::kUnfinishedSlice), 2u);
 }
 
+TEST(PerfettoForeign, WhatIsInsideALostSliceIsInWhatThatOneIsIn) {
+  const Recording read = TraceMaker()
+                             .Named(kTrack, "t")
+                             .Begin(1, "outer")
+                             .AddEvent({.time = 2, .iid = 99})
+                             .Begin(3, "inner")
+                             .End(4)
+                             .End(5)
+                             .End(6)
+                             .Read();
+  EXPECT_EQ(Lines(read), (Strings{"t: outer 1+5", "t: inner 3+1 < outer"}));
+  EXPECT_EQ(Lost(read, Loss::kLostState), 1u);
+}
+
 TEST(PerfettoForeign, ThreadsProcessesAndTheirTracks) {
   TraceMaker trace;
   trace.Add([](Packet& packet) {

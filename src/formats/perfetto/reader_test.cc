@@ -359,7 +359,7 @@ TEST_F(PerfettoReader, FactsComeBackFromTheNotes) {
   losses.Add(Loss::kRingDropped, 7);
   losses.Add(Loss::kInvalidUtf8, 2);
   const Recording read =
-      Read(Write(profile, NotesOf(with_clock, facts.model, facts.engine, 18.25, losses)));
+      Read(Write(profile, NotesOf(with_clock, facts.model, facts.engine, 18.25, 40, losses)));
   EXPECT_EQ(read.model.path, facts.model.path);
   EXPECT_EQ(read.model.format, facts.model.format);
   EXPECT_EQ(read.model.method, facts.model.method);
@@ -384,8 +384,9 @@ TEST_F(PerfettoReader, FactsComeBackFromTheNotes) {
   EXPECT_EQ(read.profile.losses.Get(Loss::kRingDropped), 7u);
   EXPECT_EQ(read.profile.losses.Get(Loss::kInvalidUtf8), 2u);
   // Written again, the same notes.
-  EXPECT_EQ(NotesOf(read.profile, read.model, read.engine, read.event_cost_ns, losses),
-            NotesOf(with_clock, facts.model, facts.engine, 18.25, losses));
+  EXPECT_EQ(
+      NotesOf(read.profile, read.model, read.engine, read.event_cost_ns, read.iterations, losses),
+      NotesOf(with_clock, facts.model, facts.engine, 18.25, 40, losses));
 }
 
 TEST_F(PerfettoReader, WithoutNotesNothingIsInvented) {
