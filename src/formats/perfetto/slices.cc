@@ -282,7 +282,9 @@ std::vector<uint32_t> Slices::Places() {
       const uint32_t thread = profile_->tracks[slice.track].parent;
       auto at = std::upper_bound(by_thread.begin(), by_thread.end(),
                                  std::tuple(thread, slice.start_ns, kNone));
-      if (at == by_thread.begin() || std::get<0>(*--at) != thread) continue;
+      if (at == by_thread.begin()) continue;
+      --at;
+      if (std::get<0>(*at) != thread) continue;
       const Slice& whole = slices[runs_[std::get<2>(*at)].slice];
       if (slice.start_ns <= EndOf(whole)) run = std::get<2>(*at);
     }
