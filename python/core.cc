@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
-#include "formats/result_json/result_reader.h"
 #include "measure/perf.h"
 #include "report/perf_text.h"
 
@@ -78,7 +78,11 @@ Shown Show(const profile::PerfResult& result) {
 }
 
 // What a file holds, as a result.
-Result<profile::PerfResult> Open(const std::string& path) { return result_json::ReadResult(path); }
+Result<profile::PerfResult> Open(const std::string& path) {
+  auto opened = formats::OpenFile(path, {});
+  if (!opened) return tl::unexpected(std::move(opened).error());
+  return formats::FiguresOf(*std::move(opened));
+}
 
 Shown Load(const std::string& path) {
   Result<Shown> shown;

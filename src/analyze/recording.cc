@@ -16,7 +16,7 @@ namespace inferprobe::analyze {
 namespace {
 
 using profile::Category;
-using profile::kNone;
+using profile::Metric;
 using profile::PerfResult;
 using profile::Profile;
 using profile::Recording;
@@ -62,7 +62,7 @@ std::string StartedAt(const Profile& profile) {
 void DescribeSettings(const Recording& recording, PerfResult* result) {
   const profile::Missing unknown{Status::kUnavailable, "the file does not tell"};
   profile::Settings& settings = result->settings;
-  settings.iterations = unknown;
+  settings.iterations = recording.iterations ? recording.iterations : Metric<int64_t>(unknown);
   settings.duration_s = unknown;
   settings.threads = unknown;
   settings.method = recording.model.method;
@@ -76,7 +76,7 @@ void DescribeSettings(const Recording& recording, PerfResult* result) {
   settings.processes = processes;
 }
 
-profile::Metric<double> LoadMs(const Profile& profile) {
+Metric<double> LoadMs(const Profile& profile) {
   std::vector<double> loads_ms;
   for (const Slice& slice : profile.slices) {
     const bool inner = slice.parent < profile.slices.size() &&
@@ -124,7 +124,8 @@ PerfResult AnalyzeRecording(const Recording& recording) {
   DescribeSettings(recording, &result);
   result.load_ms = LoadMs(profile);
 
-  LatencyAnalysis latency = AnalyzeLatency(profile, {.warmup_requested = result.settings.warmup});
+  LatencyAnalysis latency = AnalyzeLatency(profile, {.warmup_requested = result.settings.warmup,
+                                                     .find_steady_state = !recording.iterations});
   result.latency = latency.latency;
   result.warmup = latency.warmup;
   result.first_run_ms = latency.first_run_ms;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "analyze/recording.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -59,7 +58,7 @@ Result<void> WritePerfetto(const Recording& recording, const std::string& path,
                                             static_cast<uint32_t>(profile.counters.size())));
   losses->Merge(writer->losses());
   return writer->Finish(perfetto::NotesOf(profile, recording.model, recording.engine,
-                                          recording.event_cost_ns, *losses));
+                                          recording.event_cost_ns, recording.iterations, *losses));
 }
 
 Result<void> WriteTrace(const formats::Format& target, const Recording& recording,
@@ -92,11 +91,7 @@ int RunConvertCommand(const ConvertCommand& command) {
   LossCounts losses;
   std::string what;
   if ((*target)->name == "json") {
-    if (opened->recording && opened->recording->profile.runs.empty()) {
-      analyze::FindRuns(&opened->recording->profile);
-    }
-    const profile::PerfResult result =
-        opened->recording ? analyze::AnalyzeRecording(*opened->recording) : *opened->result;
+    const profile::PerfResult result = formats::FiguresOf(*std::move(opened));
     auto written =
         base::WriteFileAtomically(command.out, result_json::WriteResultJson(result), overwrite);
     if (!written) return PrintError(written.error());
@@ -113,7 +108,6 @@ int RunConvertCommand(const ConvertCommand& command) {
          "convert the trace: inferprobe perf MODEL --trace out.pftrace writes one"});
   } else {
     Recording& recording = *opened->recording;
-    if (recording.profile.runs.empty()) analyze::FindRuns(&recording.profile);
     losses = recording.profile.losses;
     auto written = WriteTrace(**target, recording, command.out, overwrite, &losses);
     if (!written) return PrintError(written.error());

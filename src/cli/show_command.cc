@@ -1,7 +1,6 @@
 // `show`: the tables of `perf`, as far as a file has the data.
 #include <cstdio>
 
-#include "analyze/recording.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "formats/registry/registry.h"
@@ -40,9 +39,6 @@ int RunShowCommand(const ShowCommand& command) {
   if (!options) return PrintError(options.error());
   auto opened = formats::OpenFile(command.path, *options);
   if (!opened) return PrintError(opened.error());
-  if (opened->recording && opened->recording->profile.runs.empty()) {
-    analyze::FindRuns(&opened->recording->profile);
-  }
   const report::Format format = report::ParseFormat(command.format);
   profile::LossCounts losses;
   if (command.events) {
@@ -51,8 +47,7 @@ int RunShowCommand(const ShowCommand& command) {
     }
     losses = opened->recording->profile.losses;
   } else {
-    const profile::PerfResult result =
-        opened->recording ? analyze::AnalyzeRecording(*opened->recording) : *opened->result;
+    const profile::PerfResult result = formats::FiguresOf(*std::move(opened));
     if (auto shown = PrintTables(result, command, format); !shown) {
       return PrintError(shown.error());
     }

@@ -308,8 +308,9 @@ void Perf::WriteFiles(profile::PerfResult* result) {
     // What analysis adds to the losses is found again in the trace.
     profile::LossCounts losses = profile_.losses;
     losses.Merge(trace_->losses());
-    keep_error(trace_->Finish(
-        perfetto::NotesOf(profile_, result->model, result->engine, EventCostNs(), losses)));
+    keep_error(
+        trace_->Finish(perfetto::NotesOf(profile_, result->model, result->engine, EventCostNs(),
+                                         result->settings.iterations, losses)));
   }
   if (!options_.etdump.empty()) {
     keep_error(etdump::WriteEtdump(profile_, options_.etdump, overwrite()));

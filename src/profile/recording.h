@@ -20,6 +20,7 @@ struct Recording {
   ModelFacts model;
   EngineFacts engine;
   Metric<double> event_cost_ns;  // of recording one event
+  Metric<int64_t> iterations;    // as fixed by `perf --iterations`; missing: its length was open
 };
 
 // The tick of a delegate's clock, as the user knows it.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -23,6 +24,12 @@ uint32_t Scalar32(std::string_view bytes, size_t at) {
   return flatbuffers::ReadScalar<uint32_t>(bytes.data() + at);
 }
 
+// "ED" and a version: also one that this reader refuses, so that it can say so.
+bool IsIdentifier(std::string_view text) {
+  const auto digit = [&](size_t at) { return text[at] >= '0' && text[at] <= '9'; };
+  return text.size() >= 4 && text.starts_with("ED") && digit(2) && digit(3);
+}
+
 flatbuffers::Verifier::Options VerifierOptions() {
   flatbuffers::Verifier::Options options;
   options.max_tables = ~0U;  // the walk itself bounds what it visits
@@ -32,8 +39,8 @@ flatbuffers::Verifier::Options VerifierOptions() {
 }  // namespace
 
 bool LooksLikeEtdump(std::string_view head) {
-  return (head.size() >= kHeadBytes && head.substr(8, 4) == kIdentifier) ||
-         (head.size() >= kHeadBytes - kOffsetBytes && head.substr(4, 4) == kIdentifier);
+  return IsIdentifier(head.substr(std::min(kHeadBytes - kOffsetBytes, head.size()))) ||
+         IsIdentifier(head.substr(std::min(kOffsetBytes, head.size())));
 }
 
 Walk::Walk(std::string_view bytes, std::string path)

@@ -21,7 +21,7 @@
 
 namespace inferprobe::etdump {
 
-// By content: the identifier "ED00", behind a size or at the start.
+// By content: an identifier like "ED00", behind a size or at the start.
 bool LooksLikeEtdump(std::string_view head);
 
 class Walk {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analyze/recording.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "formats/etdump/etdump_reader.h"
@@ -128,8 +129,14 @@ Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& opt
   if (opened->recording) {
     INFERPROBE_RETURN_IF_ERROR(
         profile::ApplyDelegateClocks(options.delegate_clocks, &*opened->recording));
+    if (opened->recording->profile.runs.empty()) analyze::FindRuns(&opened->recording->profile);
   }
   return opened;
+}
+
+profile::PerfResult FiguresOf(Opened opened) {
+  return opened.recording ? analyze::AnalyzeRecording(*opened.recording)
+                          : *std::move(opened.result);
 }
 
 }  // namespace inferprobe::formats

@@ -42,7 +42,10 @@ const Format* FormatBySuffix(std::string_view path);
 std::string WritableNames();
 
 Result<const Format*> FormatOfFile(const std::string& path);
-// Reads it, and applies options.delegate_clocks.
+// Reads it, applies options.delegate_clocks, and gives runs to a recording that has none.
 Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& options);
+
+// The figures of either: those of a result, or what a recording's analysis gives.
+profile::PerfResult FiguresOf(Opened opened);
 
 }  // namespace inferprobe::formats

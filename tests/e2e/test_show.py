@@ -1,0 +1,422 @@
+"""`show` and `convert`, as a user calls them, on ETDumps of ExecuTorch's own ETDumpGen, on our
+traces and results, and on what a killed process left."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import BUILD, SOURCE, Run
+
+GOLDEN = SOURCE / "tests" / "golden" / "show"
+
+
+@pytest.fixture(scope="module")
+def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """ETDumps of every odd shape, written just now by ExecuTorch."""
+    folder = tmp_path_factory.mktemp("shapes")
+    subprocess.run([str(BUILD / "tests" / "etdump_shapes"), str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def recorded(
+    command: str, samples: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
+    """One `perf` with all its files, and what it printed."""
+    folder = tmp_path_factory.mktemp("recorded")
+    said = subprocess.run(
+        [command, "perf", str(samples / "vision_xnnpack.pte"), "--iterations", "20"]
+        + ["--output", "r.json", "--trace", "t.pftrace", "--etdump", "e.etdp"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return folder, said.stdout
+
+
+def result_of(run: Run, path: Path, *flags: str) -> dict[str, Any]:
+    said = run("show", path, "--format", "json", *flags)
+    assert said.returncode == 0, said.stderr
+    parsed: dict[str, Any] = json.loads(said.stdout)
+    return parsed
+
+
+def events_of(run: Run, path: Path, *flags: str) -> list[dict[str, Any]]:
+    said = run("show", path, "--events", "--format", "json", *flags)
+    assert said.returncode == 0, said.stderr
+    parsed: list[dict[str, Any]] = json.loads(said.stdout)
+    return parsed
+
+
+def statistics(result: dict[str, Any]) -> dict[str, int]:
+    return {row["name"]: row["value"] for row in result["statistics"] if row["value"] != 0}
+
+
+def rows(result: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [row for row in result["ops"] if row["name"] == name]
+
+
+# ---- every odd shape, by ExecuTorch's own writer
+
+
+def test_an_empty_block_is_listed_and_in_no_mean(run: Run, shapes: Path) -> None:
+    result = result_of(run, shapes / "two_blocks_one_empty.etdp")
+    blocks = [(b["name"], b["count"], b["events"]) for b in result["source"]["blocks"]]
+    assert blocks == [("Default", 1, 1), ("Execute", 1, 8), ("Execute", 1, 0)]
+    assert result["profiled_runs"] == 1
+    assert statistics(result)["empty_block"] == 1
+    shown = run("show", shapes / "two_blocks_one_empty.etdp").stdout
+    assert re.search(r"Execute: 0 events", shown)
+
+
+def test_times_that_cannot_be_are_counted_and_left_out(run: Run, shapes: Path) -> None:
+    result = result_of(run, shapes / "times_that_cannot_be.etdp")
+    assert statistics(result)["end_before_start"] == 2
+    assert statistics(result)["zero_times"] == 1
+    (delegate,) = result["delegates"]
+    assert [layer["name"] for layer in delegate["layers"]] == ["good"]
+    assert all(event["dur_ns"] < 10**9 for event in events_of(run, Path(result["source"]["path"])))
+
+
+def test_delegate_id_zero_is_an_id(run: Run, shapes: Path) -> None:
+    (delegate,) = result_of(run, shapes / "delegate_id_zero.etdp")["delegates"]
+    assert [layer["name"] for layer in delegate["layers"]] == ["id 0", "id 7"]
+    assert [layer["total_ns"] for layer in delegate["layers"]] == [30_000, 50_000]
+
+
+def test_a_delegate_that_reports_nothing_has_no_inner_detail(run: Run, shapes: Path) -> None:
+    (delegate,) = result_of(run, shapes / "no_inner_detail.etdp")["delegates"]
+    assert delegate["layers"] == []
+    assert delegate["layer_coverage"]["status"] == "unavailable"
+    assert "no inner detail" in delegate["layer_coverage"]["hint"]
+    assert "no inner detail" in run("show", shapes / "no_inner_detail.etdp").stdout
+
+
+def test_times_of_another_clock_are_never_added(run: Run, shapes: Path) -> None:
+    path = shapes / "another_clock.etdp"
+    result = result_of(run, path)
+    (delegate,) = result["delegates"]
+    assert [layer["total_ticks"] for layer in delegate["layers"]] == [900, 300]
+    assert all(layer["mean_ns"]["status"] == "unavailable" for layer in delegate["layers"])
+    assert delegate["layer_coverage"]["status"] == "unavailable"
+    root = result["ops"][0]
+    children = [row for row in result["ops"][1:] if row.get("parent") == root["id"]]
+    assert sum(row["total_ns"] for row in children) == root["total_ns"]
+    ticks = [event for event in events_of(run, path) if event["category"] == "delegate_op"]
+    assert {event["dur_ticks"] for event in ticks} == {100, 300}
+    assert all(event["start_ns"]["status"] == "unavailable" for event in ticks)
+    assert "--delegate-clock" in run("show", path).stdout
+
+
+@pytest.mark.parametrize("name", ["DELEGATE_CALL", "DELEGATE_CALL@2"])
+def test_a_delegates_clock_can_be_given(run: Run, shapes: Path, name: str) -> None:
+    path = shapes / "another_clock.etdp"
+    result = result_of(run, path, "--delegate-clock", f"{name}=250")
+    (delegate,) = result["delegates"]
+    assert [layer["total_ns"] for layer in delegate["layers"]] == [225_000, 75_000]
+    assert 0.9 < delegate["layer_coverage"] < 1.0
+    assert "delegate_clock" not in statistics(result)
+
+
+def test_operators_of_one_name_are_two_rows(run: Run, shapes: Path) -> None:
+    result = result_of(run, shapes / "no_inner_detail.etdp")
+    assert [row["instruction"] for row in rows(result, "add.out")] == [0, 1]
+    assert [row["calls"] for row in rows(result, "add.out")] == [3, 3]
+
+
+def test_allocations_are_counted_not_shown(run: Run, shapes: Path) -> None:
+    assert statistics(result_of(run, shapes / "allocations.etdp"))["other_events"] == 2
+
+
+def test_a_runtime_without_its_tracer_is_said(run: Run, shapes: Path) -> None:
+    shown = run("show", shapes / "no_tracer_blocks.etdp")
+    assert shown.returncode == 0
+    assert "ET_EVENT_TRACER_ENABLED" in shown.stdout
+    said = run("show", shapes / "no_tracer.etdp")
+    assert said.returncode == 1
+    assert "byte 0" in said.stderr and "ET_EVENT_TRACER_ENABLED" in said.stderr
+
+
+# ---- golden: files that ETDumpGen wrote once, and what `show` says of them
+
+
+def golden_cases() -> list[Path]:
+    return sorted(GOLDEN.glob("*.cmd"))
+
+
+@pytest.mark.parametrize("case", golden_cases(), ids=lambda path: path.stem)
+def test_golden(run: Run, case: Path) -> None:
+    """NAME.cmd holds arguments, NAME.out what the command prints, on both streams, and its exit
+    code. INFERPROBE_UPDATE_GOLDEN=1 writes the latter."""
+    said = run(*case.read_text().split(), cwd=GOLDEN)
+    text = f"{said.stdout}{said.stderr}exit {said.returncode}\n"
+    expected = case.with_suffix(".out")
+    if os.environ.get("INFERPROBE_UPDATE_GOLDEN"):
+        expected.write_text(text)
+    assert text == expected.read_text()
+
+
+# ---- what inferprobe wrote itself
+
+
+def test_a_result_shows_what_perf_printed(run: Run, recorded: tuple[Path, str]) -> None:
+    folder, printed = recorded
+    shown = run("show", "r.json", cwd=folder)
+    assert shown.stdout == printed[: printed.index("\nwrote ")]
+    as_json = run("show", "r.json", "--format", "json", cwd=folder)
+    assert as_json.stdout == (folder / "r.json").read_text()
+
+
+def test_a_trace_has_the_rows_of_its_result(run: Run, recorded: tuple[Path, str]) -> None:
+    folder, _ = recorded
+    result = json.loads((folder / "r.json").read_text())
+    trace = result_of(run, folder / "t.pftrace")
+    assert trace["ops"] == result["ops"]
+    assert trace["delegates"] == result["delegates"]
+    assert trace["latency_ms"] == result["latency_ms"]
+    assert trace["perturbation"] == result["perturbation"]
+    assert trace["load_ms"] == result["load_ms"]
+    assert trace["tool"]["run_id"] == result["tool"]["run_id"]
+
+
+def test_an_etdump_has_the_operators_of_its_result(run: Run, recorded: tuple[Path, str]) -> None:
+    folder, _ = recorded
+    result = json.loads((folder / "r.json").read_text())
+    dump = result_of(run, folder / "e.etdp")
+    kinds = ("operator_call", "kernel", "delegate_call")
+
+    def totals(of: dict[str, Any]) -> list[tuple[int, int]]:
+        return [(r["instruction"], r["total_ns"]) for r in of["ops"] if r["type"] in kinds]
+
+    assert totals(dump) == totals(result)
+    layers = [[row["total_ns"] for row in d["layers"]] for d in dump["delegates"]]
+    assert layers == [[row["total_ns"] for row in d["layers"]] for d in result["delegates"]]
+    assert dump["latency_ms"]["count"] == 0
+
+
+def test_content_decides_not_the_name(run: Run, recorded: tuple[Path, str], tmp_path: Path) -> None:
+    folder, _ = recorded
+    for name, title in [("t.pftrace", "Perfetto trace"), ("e.etdp", "ETDump")]:
+        shutil.copy(folder / name, tmp_path / "wrong.json")
+        assert title in run("show", "wrong.json").stdout
+
+
+def test_events_agree_in_every_format(run: Run, shapes: Path) -> None:
+    path = shapes / "another_clock.etdp"
+    events = events_of(run, path)
+    assert len(events) == 24
+    said = run("show", path, "--events", "--format", "csv").stdout
+    parsed = list(csv.DictReader(io.StringIO(said)))
+    assert [row["name"] for row in parsed] == [event["name"] for event in events]
+    assert [row["dur_ns"] for row in parsed if row["dur_ns"].isdigit()] == [
+        str(event["dur_ns"]) for event in events if isinstance(event["dur_ns"], int)
+    ]
+    assert len(run("show", path, "--events").stdout.splitlines()) == 25
+    assert len(run("show", path, "--events", "--format", "markdown").stdout.splitlines()) == 26
+    starts = [e["start_ns"] for e in events if isinstance(e["start_ns"], int)]
+    assert starts == sorted(starts)
+
+
+def test_a_killed_process_leaves_what_it_had_recorded(
+    run: Run, command: str, tmp_path: Path
+) -> None:
+    program = BUILD / "tests" / "record_and_wait"
+    ring = tmp_path / "killed.ring"
+    child = subprocess.Popen([str(program), str(ring), "1000"], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"recorded\n"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    events = events_of(run, ring)
+    assert len([e for e in events if e["name"] == "step"]) == 1000
+    shown = run("show", ring)
+    assert "inferprobe recording" in shown.stdout and "step" in shown.stdout
+    converted = run("convert", ring, "out.pftrace")
+    assert converted.returncode == 0, converted.stderr
+    assert len(events_of(run, tmp_path / "out.pftrace")) == len(events)
+    # There is no run of a model in it.
+    assert run("convert", ring, "out.etdp").returncode == 1
+    assert not (tmp_path / "out.etdp").exists()
+
+
+# ---- convert
+
+
+def test_convert_round_trips(run: Run, recorded: tuple[Path, str], tmp_path: Path) -> None:
+    folder, _ = recorded
+    steps = [
+        (folder / "e.etdp", "a.pftrace"),
+        (tmp_path / "a.pftrace", "b.etdp"),
+        (tmp_path / "b.etdp", "c.json"),
+        (tmp_path / "c.json", "d.json"),
+        (folder / "t.pftrace", "e.etdp"),
+    ]
+    for source, target in steps:
+        said = run("convert", source, target)
+        assert said.returncode == 0, said.stderr
+        assert target in said.stdout
+    assert (tmp_path / "b.etdp").read_bytes() == (folder / "e.etdp").read_bytes()
+    assert (tmp_path / "e.etdp").read_bytes() == (folder / "e.etdp").read_bytes()
+    assert (tmp_path / "c.json").read_bytes() == (tmp_path / "d.json").read_bytes()
+
+
+def test_ticks_survive_a_perfetto_trace(run: Run, shapes: Path, tmp_path: Path) -> None:
+    source = shapes / "another_clock.etdp"
+    assert run("convert", source, "a.pftrace").returncode == 0
+    assert run("convert", "a.pftrace", "b.etdp").returncode == 0
+    assert result_of(run, tmp_path / "b.etdp")["delegates"] == result_of(run, source)["delegates"]
+
+
+@pytest.mark.parametrize("shape", ["two_blocks_one_empty", "delegate_id_zero", "another_clock"])
+def test_inspector_sees_the_same_after_a_round_trip(
+    run: Run, shapes: Path, tmp_path: Path, shape: str
+) -> None:
+    from test_etdump import _inspect, _seen
+
+    out = tmp_path / "out.etdp"
+    said = run("convert", shapes / f"{shape}.etdp", out)
+    assert said.returncode == 0, said.stderr
+    before = _seen(_inspect(shapes / f"{shape}.etdp"))
+    # A block without events has nothing to write.
+    assert _seen(_inspect(out)) == {key: times for key, times in before.items() if times}
+
+
+def test_the_format_is_by_the_ending_or_by_to(run: Run, shapes: Path, tmp_path: Path) -> None:
+    source = shapes / "no_inner_detail.etdp"
+    assert run("convert", source, "x.bin").returncode == 2
+    assert "--to" in run("convert", source, "x.bin").stderr
+    assert run("convert", source, "x.bin", "--to", "perfetto").returncode == 0
+    assert "Perfetto trace" in run("show", "x.bin").stdout
+    said = run("convert", source, "y.bin", "--to", "rings")
+    assert said.returncode == 2 and "etdump, json, perfetto" in said.stderr
+
+
+def test_nothing_is_overwritten_unasked(run: Run, shapes: Path, tmp_path: Path) -> None:
+    source = shapes / "no_inner_detail.etdp"
+    (tmp_path / "out.json").write_text("mine")
+    said = run("convert", source, "out.json")
+    assert said.returncode == 2 and "out.json" in said.stderr
+    assert (tmp_path / "out.json").read_text() == "mine"
+    assert run("convert", source, "out.json", "--force").returncode == 0
+    shutil.copy(source, tmp_path / "same.etdp")
+    (tmp_path / "link.etdp").symlink_to("same.etdp")
+    for target in ["same.etdp", "link.etdp"]:
+        said = run("convert", "same.etdp", target, "--force")
+        assert said.returncode == 2 and "not overwritten" in said.stderr
+    assert (tmp_path / "same.etdp").read_bytes() == source.read_bytes()
+
+
+def test_a_result_cannot_become_a_trace(
+    run: Run, recorded: tuple[Path, str], tmp_path: Path
+) -> None:
+    folder, _ = recorded
+    for target in ["x.pftrace", "x.etdp"]:
+        said = run("convert", folder / "r.json", target)
+        assert said.returncode == 1 and "figures" in said.stderr
+        assert not (tmp_path / target).exists()
+    assert run("show", folder / "r.json", "--events").returncode == 1
+
+
+# ---- --strict, --input-unit, wrong usage
+
+
+def test_strict_turns_data_loss_into_a_failure(run: Run, shapes: Path) -> None:
+    lossy = shapes / "times_that_cannot_be.etdp"
+    assert run("show", lossy).returncode == 0
+    said = run("show", lossy, "--strict")
+    assert said.returncode == 1
+    assert "2 end_before_start, 1 zero_times" in said.stderr
+    assert said.stdout == run("show", lossy).stdout
+    assert run("show", lossy, "--events", "--strict").returncode == 1
+    assert run("convert", lossy, "out.json", "--strict").returncode == 1
+    assert run("show", shapes / "no_inner_detail.etdp", "--strict").returncode == 0
+    assert run("show", shapes / "no_tracer_blocks.etdp", "--strict").returncode == 1
+
+
+def test_the_unit_of_an_etdump_can_be_given(
+    run: Run, shapes: Path, recorded: tuple[Path, str]
+) -> None:
+    path = shapes / "no_inner_detail.etdp"
+    plain = result_of(run, path)["ops"][0]["total_ns"]
+    assert result_of(run, path, "--input-unit", "us")["ops"][0]["total_ns"] == plain * 1000
+    assert result_of(run, path, "--input-unit", "1000")["ops"][0]["total_ns"] == plain * 1000
+    folder, _ = recorded
+    for other in ["t.pftrace", "r.json"]:
+        said = run("show", folder / other, "--input-unit", "us")
+        assert said.returncode == 2 and "unit" in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["show"], "show needs a file"),
+        (["convert", "a"], "convert needs a file to read and one to write"),
+        (["show", "x.etdp", "--input-unit", "weeks"], '"weeks" is no unit'),
+        (["show", "x.etdp", "--input-unit", "-1"], '"-1" is no unit'),
+        (["show", "x.etdp", "--input-unit", "nan"], '"nan" is no unit'),
+        (["show", "x.etdp", "--delegate-clock", "QNN"], "is not NAME=NS_PER_TICK"),
+        (["show", "x.etdp", "--delegate-clock", "QNN=0"], "is not NAME=NS_PER_TICK"),
+        (["show", "x.etdp", "--delegate-clock", "=5"], "is not NAME=NS_PER_TICK"),
+        (["show", "x.etdp", "--format", "xml"], "--format"),
+        (["convert", "x.etdp", "y.etdp", "--to", "chrome"], "there is no such format"),
+    ],
+)
+def test_wrong_usage_is_exit_2(run: Run, arguments: list[str], says: str) -> None:
+    said = run(*arguments)
+    assert said.returncode == 2, said.stderr
+    assert says in said.stderr
+    assert said.stdout == ""
+
+
+def test_a_clock_for_no_delegate_names_those_there_are(run: Run, shapes: Path) -> None:
+    said = run("show", shapes / "another_clock.etdp", "--delegate-clock", "QNN=3")
+    assert said.returncode == 2
+    assert 'no delegate of the name "QNN"' in said.stderr
+    assert "DELEGATE_CALL@2" in said.stderr
+    said = run(
+        *["show", shapes / "another_clock.etdp", "--delegate-clock", "DELEGATE_CALL=3"],
+        *["--delegate-clock", "DELEGATE_CALL@2=3"],
+    )
+    assert said.returncode == 2 and "two clocks" in said.stderr
+
+
+def test_files_that_are_nothing_we_know(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("hello, world")
+    (tmp_path / "empty").write_text("")
+    (tmp_path / "zeros").write_bytes(bytes(4096))
+    (tmp_path / "folder").mkdir()
+    for name, code, says in [
+        ("text", 1, 'text: byte 0: begins with "hello, world"'),
+        ("empty", 1, "empty: byte 0: the file is empty"),
+        ("zeros", 1, "zeros: byte 0: begins with"),
+        ("folder", 2, "folder is a folder"),
+        ("missing", 1, "missing"),
+    ]:
+        said = run("show", name)
+        assert said.returncode == code, name
+        assert says in said.stderr, said.stderr
+        assert said.stdout == ""
+
+
+def test_a_full_disk_is_an_error(command: str, shapes: Path) -> None:
+    with open("/dev/full", "w") as full:
+        said = subprocess.run(
+            [command, "show", str(shapes / "no_inner_detail.etdp"), "--events"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert said.returncode == 1
+    assert "No space left" in said.stderr

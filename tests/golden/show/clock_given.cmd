@@ -1,0 +1,1 @@
+show another_clock.etdp --delegate-clock DELEGATE_CALL=250

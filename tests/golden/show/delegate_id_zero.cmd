@@ -1,0 +1,1 @@
+show delegate_id_zero.etdp

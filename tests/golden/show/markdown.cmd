@@ -1,0 +1,1 @@
+show no_inner_detail.etdp --format markdown

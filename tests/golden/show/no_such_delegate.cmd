@@ -1,0 +1,1 @@
+show another_clock.etdp --delegate-clock Qnn=1

@@ -1,0 +1,1 @@
+show no_tracer_blocks.etdp

@@ -1,0 +1,1 @@
+show two_blocks_one_empty.etdp

@@ -1,0 +1,1 @@
+show chrome_trace.json

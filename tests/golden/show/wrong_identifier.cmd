@@ -1,0 +1,1 @@
+show wrong_identifier.etdp
