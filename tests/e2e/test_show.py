@@ -148,6 +148,44 @@ def test_a_runtime_without_its_tracer_is_said(run: Run, shapes: Path) -> None:
     assert "byte 0" in said.stderr and "ET_EVENT_TRACER_ENABLED" in said.stderr
 
 
+# ---- an ETDump of ExecuTorch's Python runtime
+
+
+def test_executorchs_own_etdump_has_the_totals_that_inspector_sees(
+    run: Run, samples: Path, tmp_path: Path
+) -> None:
+    import torch
+    from executorch.extension.pybindings import portable_lib
+    from test_etdump import _inspect, _seen
+
+    module = portable_lib._load_for_executorch(
+        str(samples / "vision_xnnpack.pte"), enable_etdump=True
+    )
+    for _ in range(3):
+        module.forward([torch.zeros(1, 3, 64, 64)])
+    dump = tmp_path / "theirs.etdp"
+    module.write_etdump_result_to_file(str(dump))
+
+    result = result_of(run, dump)
+    assert result["profiled_runs"] == 3
+    assert statistics(result).keys() <= {"engine_ops_coverage"}
+    theirs = _seen(_inspect(dump))
+    (whole,) = [times for key, times in theirs.items() if key[2] == "Method::execute"]
+    assert result["ops"][0]["total_ns"] == sum(whole)
+    for row in result["ops"]:
+        if row["type"] == "delegate_call":
+            key = ("Execute", row["instruction"], "DELEGATE_CALL", None)
+        elif row["type"] == "kernel":
+            key = ("Execute", row["instruction"], row["name"], None)
+        else:
+            continue
+        assert row["total_ns"] == sum(theirs[key]), key
+    # Inspector keeps one event for each name in a block; of ours all are there.
+    out = tmp_path / "out.etdp"
+    assert run("convert", dump, out).returncode == 0
+    assert _seen(_inspect(out)) == theirs
+
+
 # ---- golden: files that ETDumpGen wrote once, and what `show` says of them
 
 
@@ -228,17 +266,18 @@ def test_events_agree_in_every_format(run: Run, shapes: Path) -> None:
     assert starts == sorted(starts)
 
 
-def test_a_killed_process_leaves_what_it_had_recorded(
-    run: Run, command: str, tmp_path: Path
-) -> None:
+def leave_behind(ring: Path, *arguments: str) -> None:
+    """Runs a process that records into `ring`, and kills it."""
     program = BUILD / "tests" / "record_and_wait"
+    with subprocess.Popen([program, ring, *arguments], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"recorded\n"
+        child.send_signal(signal.SIGKILL)
+
+
+def test_a_killed_process_leaves_what_it_had_recorded(run: Run, tmp_path: Path) -> None:
     ring = tmp_path / "killed.ring"
-    child = subprocess.Popen([str(program), str(ring), "1000"], stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    assert child.stdout.readline() == b"recorded\n"
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    child.stdout.close()
+    leave_behind(ring, "1000")
     events = events_of(run, ring)
     assert len([e for e in events if e["name"] == "step"]) == 1000
     shown = run("show", ring)
@@ -247,8 +286,26 @@ def test_a_killed_process_leaves_what_it_had_recorded(
     assert converted.returncode == 0, converted.stderr
     assert len(events_of(run, tmp_path / "out.pftrace")) == len(events)
     # There is no run of a model in it.
-    assert run("convert", ring, "out.etdp").returncode == 1
+    said = run("convert", ring, "out.etdp")
+    assert said.returncode == 1 and "holds no profiled run" in said.stderr
     assert not (tmp_path / "out.etdp").exists()
+
+
+def test_a_killed_process_leaves_the_inside_of_its_inferences(
+    run: Run, samples: Path, tmp_path: Path
+) -> None:
+    ring = tmp_path / "killed.ring"
+    leave_behind(ring, "7", str(samples / "vision_xnnpack.pte"))
+    result = result_of(run, ring)
+    assert result["profiled_runs"] == 7
+    assert len([row for row in result["ops"] if row["type"] == "delegate_call"]) == 2
+    root = result["ops"][0]
+    children = [row for row in result["ops"][1:] if row.get("parent") == root["id"]]
+    assert sum(row["total_ns"] for row in children) == root["total_ns"]
+    said = run("convert", ring, "out.etdp")
+    assert said.returncode == 0, said.stderr
+    assert "not_in_format" in said.stdout  # the user's scopes
+    assert result_of(run, tmp_path / "out.etdp")["profiled_runs"] == 7
 
 
 # ---- convert
