@@ -14,6 +14,7 @@
 #include "formats/perfetto/writer.h"
 #include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
+#include "report/lines.h"
 #include "report/loss_table.h"
 
 namespace inferprobe::cli {
@@ -96,9 +97,7 @@ int RunConvertCommand(const ConvertCommand& command) {
         base::WriteFileAtomically(command.out, result_json::WriteResultJson(result), overwrite);
     if (!written) return PrintError(written.error());
     losses = result.losses;
-    what = fmt::format("{} rows",
-                       base::FormatCount(static_cast<double>(
-                           result.slices.empty() ? result.ops.size() : result.slices.size())));
+    what = report::Counted(result.slices.empty() ? result.ops.size() : result.slices.size(), "row");
   } else if (!opened->recording) {
     return PrintError(
         {ErrorCode::kUnsupported,
@@ -111,9 +110,8 @@ int RunConvertCommand(const ConvertCommand& command) {
     losses = recording.profile.losses;
     auto written = WriteTrace(**target, recording, command.out, overwrite, &losses);
     if (!written) return PrintError(written.error());
-    what = fmt::format("{} slices in {} runs",
-                       base::FormatCount(static_cast<double>(recording.profile.slices.size())),
-                       base::FormatCount(static_cast<double>(recording.profile.runs.size())));
+    what = report::Counted(recording.profile.slices.size(), "slice") + " in " +
+           report::Counted(recording.profile.runs.size(), "run");
   }
   if (!command.quiet) {
     auto printed =

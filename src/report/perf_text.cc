@@ -254,7 +254,7 @@ std::string RecordingText(const PerfResult& result, const PerfTextOptions& optio
     lines.Add("measured", MeasuredText(result));
     AddDisturbances(result, lines);
     lines.Block(LatencyText(result));
-  } else {
+  } else if (result.profiled_runs > 0) {
     lines.Add("latency",
               "n/a (no run without profiling is in this file; inferprobe perf measures "
               "them)");

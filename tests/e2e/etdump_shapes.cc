@@ -1,7 +1,7 @@
 // Writes ETDumps of every odd shape, by ExecuTorch's own ETDumpGen: etdump_shapes FOLDER
 //
-// Times that matter are given (log_profiling_delegate), or are moved in the entry before it ends;
-// the others are those of the moment. tests/e2e/test_show.py reads the files.
+// Times of delegates' operators are given (log_profiling_delegate), the others are those of the
+// moment. tests/e2e/test_show.py reads the files.
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -29,38 +29,33 @@ void Save(ETDumpGen& gen, const std::string& name) {
   std::free(dump.buf);
 }
 
-// Ends at once, `ticks` after its start.
-void Event(ETDumpGen& gen, const char* name, int chain = -1, unsigned instruction = 0,
-           uint64_t earlier = 1000) {
-  EventTracerEntry entry = gen.start_profiling(name, chain, instruction);
-  entry.start_time -= earlier;
-  gen.end_profiling(entry);
-}
-
-// Starts are moved back by up to a millisecond: not before the clock's zero, nor into another run.
-void LetTimePass() {
-  const et_timestamp_t until = et_pal_current_ticks() + 1'200'000;
+void Work(uint64_t ns) {
+  const et_timestamp_t until = et_pal_current_ticks() + ns;
   while (et_pal_current_ticks() < until) {
   }
+}
+
+void Event(ETDumpGen& gen, const char* name) {
+  const EventTracerEntry entry = gen.start_profiling(name);
+  Work(1000);
+  gen.end_profiling(entry);
 }
 
 // A run of two operators and a delegate that reports what `inside` logs.
 template <typename Inside>
 void Run(ETDumpGen& gen, Inside inside) {
-  LetTimePass();
   gen.create_event_block("Execute");
-  EventTracerEntry method = gen.start_profiling("Method::execute");
-  method.start_time -= 1'000'000;
+  const EventTracerEntry method = gen.start_profiling("Method::execute");
   for (const unsigned instruction : {0U, 1U}) {
-    EventTracerEntry call = gen.start_profiling("OPERATOR_CALL", 0, instruction);
-    call.start_time -= 500'000 - 100'000 * instruction;
-    EventTracerEntry kernel = gen.start_profiling("native_call_add.out", 0, instruction);
-    kernel.start_time -= 400'000 - 50'000 * instruction;
+    const EventTracerEntry call = gen.start_profiling("OPERATOR_CALL", 0, instruction);
+    Work(20'000 + 80'000 * instruction);
+    const EventTracerEntry kernel = gen.start_profiling("native_call_add.out", 0, instruction);
+    Work(400'000 - 100'000 * instruction);
     gen.end_profiling(kernel);
     gen.end_profiling(call);
   }
-  EventTracerEntry call = gen.start_profiling("DELEGATE_CALL", 0, 2);
-  call.start_time -= 100'000;
+  const EventTracerEntry call = gen.start_profiling("DELEGATE_CALL", 0, 2);
+  Work(100'000);
   gen.set_chain_debug_handle(0, 2);
   inside(call.start_time);
   gen.set_chain_debug_handle(-1, 0);
@@ -85,7 +80,6 @@ int main(int argc, char** argv) {
   }
   folder = argv[1];
   executorch::runtime::runtime_init();
-  LetTimePass();
   {
     ETDumpGen gen;  // load, a run, a block without events
     gen.create_event_block("Default");

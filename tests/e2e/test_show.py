@@ -125,7 +125,7 @@ def test_a_delegates_clock_can_be_given(run: Run, shapes: Path, name: str) -> No
     result = result_of(run, path, "--delegate-clock", f"{name}=250")
     (delegate,) = result["delegates"]
     assert [layer["total_ns"] for layer in delegate["layers"]] == [225_000, 75_000]
-    assert 0.9 < delegate["layer_coverage"] < 1.0
+    assert 0.5 < delegate["layer_coverage"] <= 1.0
     assert "delegate_clock" not in statistics(result)
 
 

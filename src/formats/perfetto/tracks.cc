@@ -267,6 +267,8 @@ Track Tracks::ModelTrack(const Slot& slot) const {
   }
   track.pid = slot.pid;
   track.tid = slot.type == Type::kThread ? slot.tid : 0;
+  // Of a track that is no thread, nobody knows what its times are of: a queue, a device, a frame.
+  if (slot.type != Type::kThread && !slot.counter) track.kind = profile::Kind::kEngineReported;
   if (slot.counter) track.type = TrackType::kCounter;
   if (!track.name.empty()) return track;
   if (slot.type == Type::kThread) {

@@ -1,0 +1,71 @@
+"""Opening a file takes time in proportion to it: counted in instructions, not in seconds."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("INFERPROBE_BUILD", ROOT / "build/test"))
+MAKE = BUILD / "bench/etdump_make"
+# "distinct": all operators in one run. "run-each": a run for each, so that a table of every
+# operator in every run would be quadratic.
+SHAPES = ("--distinct", "--run-each")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def program_is_there() -> None:
+    if not MAKE.exists():
+        pytest.skip(f"{MAKE} is not built: it needs the executorch package")
+
+
+def make(path: pathlib.Path, operators: int, shape: str) -> pathlib.Path:
+    subprocess.run([MAKE, path, str(2 * operators), shape], check=True)
+    return path
+
+
+def instructions(command: str, operators: int, shape: str, folder: pathlib.Path) -> int:
+    file = make(folder / f"{operators}.etdp", operators, shape)
+    done = subprocess.run(
+        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'callgrind'}"]
+        + [command, "show", str(file)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    assert found, done.stderr
+    return int(found[1])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_twice_the_operators_take_twice_the_instructions(
+    shape: str, command: str, tmp_path: pathlib.Path
+) -> None:
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    # What the program needs for any file, taken off.
+    least = instructions(command, 1, shape, tmp_path)
+    once = instructions(command, 1000, shape, tmp_path) - least
+    twice = instructions(command, 2000, shape, tmp_path) - least
+    print(f"{shape}: {once} and {twice} instructions, {twice / once:.2f} times")
+    assert twice / once < 2.3
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_hundred_thousand_distinct_operators_open(
+    shape: str, command: str, tmp_path: pathlib.Path
+) -> None:
+    file = make(tmp_path / "many.etdp", 100_000, shape)
+    done = subprocess.run(
+        [command, "show", str(file), "--format", "csv"], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.splitlines()
+    assert sum("op99999.out" in row for row in rows) == 1
+    assert len(rows) > 100_000
