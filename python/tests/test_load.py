@@ -31,6 +31,24 @@ def test_a_saved_result_comes_back(measured: inferprobe.Result, saved: Path) -> 
     assert loaded.latency_ms.p99.why == "too_few_samples"
 
 
+def test_traces_are_opened_too(samples: Path, tmp_path: Path) -> None:
+    trace, dump = tmp_path / "a", tmp_path / "b"
+    measured = inferprobe.run(
+        samples / "vision_xnnpack.pte", iterations=5, warmup=0, trace=trace, etdump=dump
+    )
+    from_trace = inferprobe.load(trace)
+    assert [row.total_ns for row in from_trace.ops] == [row.total_ns for row in measured.ops]
+    assert from_trace.to_dict()["source"]["format"] == "perfetto"
+    from_dump = inferprobe.load(dump)
+    assert "ETDump" in str(from_dump)
+    assert from_dump.latency_ms.p50.value is None
+    assert from_dump.latency_ms.p50.why
+    calls = [row for row in from_dump.ops if row.type == "delegate_call"]
+    assert [row.total_ns for row in calls] == [
+        row.total_ns for row in measured.ops if row.type == "delegate_call"
+    ]
+
+
 def test_what_nobody_knows_is_counted(measured: inferprobe.Result, saved: Path) -> None:
     content = measured.to_dict()
     content["later"] = 1

@@ -102,6 +102,16 @@ def test_a_missing_model_is_named() -> None:
     assert "nosuch.pte" in error.value.message
 
 
+def wait_for_child(pid: int) -> None:
+    """Its worker is there: it measures. (A thread of its own has started it.)"""
+    for _ in range(6000):
+        tasks = Path(f"/proc/{pid}/task").glob("*/children")
+        if any(task.read_text() for task in tasks):
+            return
+        time.sleep(0.01)
+    raise AssertionError("no worker ever came")
+
+
 def test_ctrl_c_ends_it(samples: Path) -> None:
     script = (
         "import inferprobe, sys\n"
@@ -117,7 +127,7 @@ def test_ctrl_c_ends_it(samples: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "started\n"
-    time.sleep(0.5)
+    wait_for_child(process.pid)
     os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode != 0
