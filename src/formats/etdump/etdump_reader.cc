@@ -105,9 +105,9 @@ class Reader {
     open_.clear();
     reported_.clear();
     for (uint32_t i = 0; i < block.events; ++i) {
-      auto event = walk_.EventOf(block, i);
-      if (!event) return tl::unexpected(event.error());
-      ReadEvent(**event, i);
+      const ::etdump::Event* event = walk_.EventOf(block, i);
+      if (event == nullptr) return walk_.BrokenEvent(block, i);
+      ReadEvent(*event, i);
     }
     out_.losses.Add(Loss::kEngineOpsOutsideCall, reported_.size());
     for (const Reported& op : reported_) {

@@ -46,7 +46,8 @@ bool LooksLikeEtdump(std::string_view head) {
 Walk::Walk(std::string_view bytes, std::string path)
     : bytes_(bytes),
       path_(std::move(path)),
-      verifier_(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), VerifierOptions()) {}
+      verifier_(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), VerifierOptions()),
+      event_check_(bytes) {}
 
 tl::unexpected<Error> Walk::Broken(size_t byte, std::string_view what) const {
   return MakeError(ErrorCode::kMalformed, fmt::format("{}: byte {}: {}", path_, byte, what),
@@ -174,17 +175,18 @@ Result<Walk::Block> Walk::OpenBlock(uint32_t index) {
   return block;
 }
 
-Result<const ::etdump::Event*> Walk::EventOf(const Block& block, uint32_t index) {
+const ::etdump::Event* Walk::EventOf(const Block& block, uint32_t index) {
+  const auto* event = TableAt<::etdump::Event>(block.first + size_t{index} * kOffsetBytes);
+  if (event == nullptr) return nullptr;
+  const auto at = static_cast<size_t>(reinterpret_cast<const char*>(event) - bytes_.data());
+  return event_check_.IsSound(at) ? event : nullptr;
+}
+
+tl::unexpected<Error> Walk::BrokenEvent(const Block& block, uint32_t index) const {
   const size_t offset_at = block.first + size_t{index} * kOffsetBytes;
-  const auto* event = TableAt<::etdump::Event>(offset_at);
-  if (event == nullptr || !event->Verify(verifier_)) {
-    const size_t at =
-        event == nullptr
-            ? offset_at
-            : static_cast<size_t>(reinterpret_cast<const char*>(event) - bytes_.data());
-    return Broken(at, fmt::format("event {} of block {} is broken", index, block.index));
-  }
-  return event;
+  const size_t offset = verifier_.VerifyOffset(offset_at);
+  return Broken(offset_at + offset,
+                fmt::format("event {} of block {} is broken", index, block.index));
 }
 
 }  // namespace inferprobe::etdump
