@@ -32,8 +32,10 @@ def make(path: pathlib.Path, operators: int, shape: str) -> pathlib.Path:
 def instructions(command: str, operators: int, shape: str, folder: pathlib.Path) -> int:
     file = make(folder / f"{operators}.etdp", operators, shape)
     done = subprocess.run(
-        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'callgrind'}"]
-        + [command, "show", str(file)],
+        [
+            *("valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'callgrind'}"),
+            *(command, "show", str(file)),
+        ],
         capture_output=True,
         text=True,
     )
