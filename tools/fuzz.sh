@@ -4,11 +4,15 @@
 # Each target starts from fuzz/seeds/TARGET and what earlier runs found (build/fuzz/corpus/TARGET).
 # With --seconds every target runs once for that long. Otherwise in rounds of a minute, until one
 # brings no new coverage, or for FUZZ_MINUTES (30) each. An input that breaks a reader is kept in
-# out/fuzz/, and makes this fail.
+# out/fuzz/, and makes this fail. FUZZ_BUILD: the folder of a build that is there already.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly ROUND_S=60
+# A round of less says nothing: the machine was busy with other work.
+readonly LEAST_RUNS=5000
+# libFuzzer's clock is the wall's: seconds that a busy machine may take are no hang.
+readonly LIMITS=(-timeout=60 -rss_limit_mb=512 -malloc_limit_mb=256 -max_len=65536)
 seconds=
 [[ ${1:-} == --seconds ]] && { seconds=$2; shift 2; }
 targets=("$@")
@@ -24,9 +28,8 @@ runs_of() { sed -nE 's/^stat::number_of_executed_units: *//p' "$1" | tail -n 1; 
 # round TARGET SECONDS: one run of libFuzzer.
 round() {
   local target=$1 corpus=build/fuzz/corpus/$1 dictionary=fuzz/$1.dict
-  "$build/fuzz/fuzz_$target" -max_total_time="$2" -timeout=10 -rss_limit_mb=512 \
-    -malloc_limit_mb=256 -max_len=65536 -print_final_stats=1 -artifact_prefix="out/fuzz/$target-" \
-    $([[ -f $dictionary ]] && printf -- '-dict=%s' "$dictionary") \
+  "$build/fuzz/fuzz_$target" -max_total_time="$2" "${LIMITS[@]}" -print_final_stats=1 \
+    -artifact_prefix="out/fuzz/$target-" $([[ -f $dictionary ]] && printf -- '-dict=%s' "$dictionary") \
     "$corpus" "fuzz/seeds/$target" >"build/fuzz/$target.log" 2>&1
 }
 
@@ -34,15 +37,15 @@ round() {
 minimise() {
   local target=$1 corpus=build/fuzz/corpus/$1 least
   least=$(mktemp -d build/fuzz/corpus/.XXXXXX)
-  "$build/fuzz/fuzz_$target" -merge=1 -timeout=10 -rss_limit_mb=512 -max_len=65536 \
-    "$least" "fuzz/seeds/$target" "$corpus" >"build/fuzz/$target-merge.log" 2>&1
+  "$build/fuzz/fuzz_$target" -merge=1 "${LIMITS[@]}" "$least" "fuzz/seeds/$target" "$corpus" \
+    >"build/fuzz/$target-merge.log" 2>&1
   rm -rf "$corpus"
   mv "$least" "$corpus"
 }
 
 # Fuzzes one target, and prints a line about it. 1: an input broke it.
 fuzz() {
-  local target=$1 log=build/fuzz/$1.log before='' now='' runs=0 start=$SECONDS status=0
+  local target=$1 log=build/fuzz/$1.log before='' now='' runs=0 executed start=$SECONDS status=0
   mkdir -p "build/fuzz/corpus/$target"
   if [[ -n $seconds ]]; then
     round "$target" "$seconds" || status=1
@@ -51,12 +54,13 @@ fuzz() {
     while [[ $((SECONDS - start)) -lt $((${FUZZ_MINUTES:-30} * 60)) ]]; do
       round "$target" "$ROUND_S" || status=1
       now=$(coverage_of "$log")
-      runs=$((runs + $(runs_of "$log" | grep . || printf 0)))
+      executed=$(runs_of "$log")
+      runs=$((runs + ${executed:-0}))
       [[ $status -eq 0 ]] || break
-      minimise "$target"
-      [[ ${now% *} == "${before% *}" ]] && break
+      [[ ${now% *} == "${before% *}" && ${executed:-0} -ge $LEAST_RUNS ]] && break
       before=$now
     done
+    [[ $status -ne 0 ]] || minimise "$target"
   fi
   now=$(coverage_of "$log")
   printf '%-9s %6s edges %7s features %9s runs %5d s\n' "$target" "${now% *}" "${now#* }" \
