@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.h"
 #include "base/files.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "formats/etdump/etdump_writer.h"
@@ -80,6 +81,7 @@ Result<void> WriteTrace(const formats::Format& target, const Recording& recordin
 }  // namespace
 
 int RunConvertCommand(const ConvertCommand& command) {
+  base::TurnWriteSignalsIntoErrors();
   auto options = ReadOptionsOf(command.read);
   if (!options) return PrintError(options.error());
   auto target = TargetOf(command);

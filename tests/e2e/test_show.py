@@ -477,3 +477,13 @@ def test_a_full_disk_is_an_error(command: str, shapes: Path) -> None:
         )
     assert said.returncode == 1
     assert "No space left" in said.stderr
+
+
+def test_every_statistic_is_in_the_docs(run: Run, shapes: Path) -> None:
+    page = (SOURCE / "docs" / "measure" / "statistics.md").read_text().splitlines()
+    result = result_of(run, shapes / "no_inner_detail.etdp")
+    listed = [
+        f"| `{row['name']}` | {row['severity']} | {row['blame']} | {row['advice']} |"
+        for row in result["statistics"]
+    ]
+    assert [line for line in page if line.startswith("| `")] == listed

@@ -48,10 +48,6 @@ std::optional<RowProblem> Place(Row* row, uint32_t place,
     }
     row->parent = parent->second;
     row->depth = before[parent->second].depth + 1;
-    if (row->depth > kMostRowDepth) {
-      return RowProblem{In(path, field::kParent),
-                        fmt::format("rows lie more than {} deep in each other", kMostRowDepth)};
-    }
   }
   places->emplace(row->id, place);
   row->id = place;

@@ -10,9 +10,6 @@
 
 namespace inferprobe::result_json {
 
-// Deeper trees are refused: tables draw a row with a mark for each level.
-constexpr uint32_t kMostRowDepth = 1000;
-
 struct RowProblem {
   JsonPath path;
   std::string what;

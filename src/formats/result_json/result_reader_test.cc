@@ -222,17 +222,17 @@ TEST(ResultReader, DeepNestingIsAnError) {
   }
   // Rows name their parents, and nest without brackets.
   PerfResult deep;
-  for (uint32_t i = 0; i < 1002; ++i) {
+  deep.profiled_runs = 1;
+  for (uint32_t i = 0; i < 100'000; ++i) {
     profile::OpRow row;
     row.id = i;
     row.parent = i == 0 ? profile::kNone : i - 1;
     deep.ops.push_back(row);
   }
-  const std::string error = ErrorOf(WriteResultJson(deep));
-  EXPECT_NE(error.find("ops[1001].parent: rows lie more than 1000 deep"), std::string::npos)
-      << error;
-  deep.ops.pop_back();
-  EXPECT_EQ(Read(WriteResultJson(deep)).ops.back().depth, 1000U);
+  const PerfResult read = Read(WriteResultJson(deep));
+  EXPECT_EQ(read.ops.back().depth, 99'999U);
+  // People are shown the first levels of such a tree.
+  EXPECT_LT(report::PerfText(read, {}).size(), 100'000U);
 }
 
 TEST(ResultReader, AFileCutAnywhereIsAnErrorWithItsByte) {
