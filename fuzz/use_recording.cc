@@ -40,7 +40,8 @@ Result<void> WritePerfetto(const profile::Recording& recording) {
   INFERPROBE_RETURN_IF_ERROR(writer->Append(0, static_cast<uint32_t>(profile.slices.size()), 0,
                                             static_cast<uint32_t>(profile.counters.size())));
   return writer->Finish(perfetto::NotesOf(profile, recording.model, recording.engine,
-                                          recording.event_cost_ns, writer->losses()));
+                                          recording.event_cost_ns, recording.iterations,
+                                          writer->losses()));
 }
 
 }  // namespace
