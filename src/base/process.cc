@@ -260,6 +260,14 @@ void Process::Kill(int signal) {
   if (pid_ > 0 && !exit_) kill(pid_, signal);
 }
 
+bool Process::Stopped() const {
+  if (pid_ < 0 || exit_) return false;
+  siginfo_t info = {};
+  // WNOWAIT: the next question gets the same answer.
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_ && info.si_code == CLD_STOPPED;
+}
+
 void Process::DrainOutput() {
   std::array<char, 8192> chunk;  // NOLINT(cppcoreguidelines-pro-type-member-init): read() fills it
   while (output_fd_.valid()) {

@@ -70,6 +70,8 @@ class Process {
   Result<ProcessExit> WaitOrKill(int timeout_ms);
   // Nothing happens when it has ended already.
   void Kill(int signal);
+  // Whether a signal (SIGSTOP, Ctrl-Z) holds it now. Not held by a debugger.
+  [[nodiscard]] bool Stopped() const;
 
   // The last 64 kB of what the child wrote to stderr and stdout, as far as it was drained.
   [[nodiscard]] const std::string& Output() const { return output_; }

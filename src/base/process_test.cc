@@ -350,6 +350,28 @@ TEST(MessageChannel, FromFdRefusesWhatIsNoSocket) {
   EXPECT_EQ(channel.error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST(Process, TellsWhetherItIsStopped) {
+  Process sleeper = Spawned(Shell("exec sleep 1000"));
+  EXPECT_FALSE(sleeper.Stopped());
+  const auto becomes = [&](bool stopped) {
+    for (int i = 0; i < 6000 && sleeper.Stopped() != stopped; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return sleeper.Stopped() == stopped;
+  };
+  for (int i = 0; i < 2; ++i) {
+    sleeper.Kill(SIGSTOP);
+    EXPECT_TRUE(becomes(true));
+    EXPECT_TRUE(sleeper.Stopped());  // asking changes nothing
+    EXPECT_FALSE(sleeper.Poll()->has_value());
+    sleeper.Kill(SIGCONT);
+    EXPECT_TRUE(becomes(false));
+  }
+  sleeper.Kill(SIGKILL);
+  EXPECT_EQ(sleeper.Wait()->signal, SIGKILL);
+  EXPECT_FALSE(sleeper.Stopped());
+}
+
 // The parent waits for a message while the child fills its stderr: both must come through.
 TEST(MessageChannel, ReceiveDrainsTheChildMeanwhile) {
   auto [ours, theirs] = Channels();

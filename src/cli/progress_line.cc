@@ -9,6 +9,11 @@
 namespace inferprobe::cli {
 
 void ProgressLine::Show(const measure::Progress& progress) {
+  if (!progress.notice.empty()) {
+    Clear();
+    std::fputs(fmt::format("inferprobe: {}\n", progress.notice).c_str(), stderr);
+    return;
+  }
   if (!shown_) return;
   std::string text = fmt::format("{}", progress.phase);
   if (progress.processes > 1) {

@@ -1,4 +1,4 @@
-// One line on a terminal that says what goes on; nothing in a pipe.
+// One line on a terminal that says what goes on; nothing in a pipe, but what the user must know.
 #pragma once
 
 #include "measure/perf.h"

@@ -180,6 +180,9 @@ Result<void> Perf::RunProcess(uint16_t process) {
     if (!progress_) return;
     progress_({phase.phase, process, options_.processes, phase.done, phase.total, phase.seconds});
   };
+  sinks.notice = [this, process](const std::string& notice) {
+    if (progress_) progress_({"", process, options_.processes, 0, 0, 0, notice});
+  };
   WorkerClient client(&profile_, std::move(sinks), cancel_);
   PlanMessage plan;
   plan.options = options_;

@@ -47,6 +47,8 @@ struct Progress {
   uint64_t done = 0;
   uint64_t total = 0;
   double seconds = 0;
+  // Not empty: something that the user must know, said once, and nothing else is new.
+  std::string_view notice = {};
 };
 using ProgressSink = std::function<void(const Progress&)>;
 

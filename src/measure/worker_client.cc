@@ -12,8 +12,9 @@
 namespace inferprobe::measure {
 namespace {
 
-constexpr int kPollMs = 100;    // how soon a cancel is seen
-constexpr int kExitMs = 5'000;  // for an engine's destructors; a hanging one is killed
+constexpr int kPollMs = 100;      // how soon a cancel is seen
+constexpr int kSilentPolls = 20;  // without a word, before the worker is looked at
+constexpr int kExitMs = 5'000;    // for an engine's destructors; a hanging one is killed
 
 struct Started {
   base::Process process;
@@ -47,6 +48,13 @@ std::string EngineTrackName(const WorkerOutcome& outcome, int32_t instruction) {
     }
   }
   return fmt::format("delegate at instruction {}", instruction);
+}
+
+std::string StoppedText(int64_t pid, const std::string& doing) {
+  return fmt::format(
+      "the worker process {} was stopped by a signal while {}: nothing goes on until `kill -CONT "
+      "{}`; Ctrl-C ends the measurement",
+      pid, doing, pid);
 }
 
 // The words for a worker that ended without `done` or `error`.
@@ -103,6 +111,8 @@ Result<WorkerOutcome> WorkerClient::Run(const std::string& program, const PlanMe
   };
 
   std::string doing = "starting";
+  int silent_polls = 0;
+  bool stop_told = false;
   INFERPROBE_RETURN_IF_ERROR(channel.Send(Encode(plan)));
   while (!outcome.done && !outcome.failure) {
     if (cancel_ != nullptr && cancel_->load()) {
@@ -119,7 +129,15 @@ Result<WorkerOutcome> WorkerClient::Run(const std::string& program, const PlanMe
       outcome.failure = DeathOf(&process, doing);
       break;
     }
-    if (received->what == base::Received::What::kTimeout) continue;
+    if (received->what == base::Received::What::kTimeout) {
+      // Most silence is a long run. Looked at every two seconds, and told once.
+      if (++silent_polls % kSilentPolls != 0 || stop_told || !process.Stopped()) continue;
+      stop_told = true;
+      if (sinks_.notice) sinks_.notice(StoppedText(process.pid(), doing));
+      continue;
+    }
+    silent_polls = 0;
+    stop_told = false;
     auto message = Decode(received->message);
     if (!message) return tl::unexpected(message.error());
     if (auto* loaded = std::get_if<LoadedMessage>(&*message)) {

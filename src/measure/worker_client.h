@@ -32,6 +32,8 @@ class WorkerClient {
     // New slices, runs and counters are in the profile.
     std::function<Result<void>(const profile::DrainedRange&)> imported;
     std::function<void(const PhaseMessage&)> phase;
+    // What the user must know while it is so.
+    std::function<void(const std::string&)> notice;
   };
 
   // `cancel` may be null.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import resource
+import select
 import signal
 import subprocess
 import time
@@ -163,6 +164,27 @@ def test_kill_9_of_the_worker_keeps_what_it_published(
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 1 and "signal 9" in stderr
     assert len(load(tmp_path / "r.json")["latency_ms"]["samples"][0]) == 200 - 1 - 8
+
+
+def test_a_stopped_worker_is_told_once_and_goes_on(
+    command: str, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
+    mark = tmp_path / "mark"
+    model = fake_model(spin_us=20, mark_at=f"50 {mark}")
+    process = start(
+        command, ["perf", model, *FAKE, "--iterations", 100, "--quiet"], tmp_path, fake_env
+    )
+    wait_for(mark)
+    (worker,) = children_of(process.pid)
+    os.kill(worker, signal.SIGSTOP)
+    assert process.stderr is not None
+    assert select.select([process.stderr], [], [], 60)[0], "nothing is told"
+    told = process.stderr.readline()
+    assert f"kill -CONT {worker}" in told and "stopped" in told
+    os.kill(worker, signal.SIGCONT)
+    pathlib.Path(f"{mark}.go").touch()
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 0 and rest == ""
 
 
 def test_kill_9_of_the_command_leaves_a_valid_partial_trace_and_no_worker(
