@@ -1,14 +1,15 @@
 #include "engines/executorch/method_instance.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "engines/executorch/engine_error.h"
 #include "engines/executorch/log_capture.h"
+#include "engines/executorch/machine_memory.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -44,8 +45,7 @@ et::EValue ScalarValue(const Tensor& tensor) {
 
 Result<std::shared_ptr<PlannedMemory>> PlannedMemory::Make(const std::vector<int64_t>& sizes) {
   std::shared_ptr<PlannedMemory> memory(new PlannedMemory);
-  const int64_t physical =
-      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  const int64_t physical = MachineMemoryBytes();
   int64_t total = 0;
   for (const int64_t size : sizes) {
     if (size < 0 || __builtin_add_overflow(total, size, &total) || total > physical) {
@@ -61,10 +61,9 @@ Result<std::shared_ptr<PlannedMemory>> PlannedMemory::Make(const std::vector<int
                        fmt::format("no memory for a planned buffer of {} bytes", bytes));
     }
     memory->blocks_.push_back(block);
-    const auto address = reinterpret_cast<uintptr_t>(block);
-    auto* aligned = reinterpret_cast<uint8_t*>((address + kArenaAlignment - 1) / kArenaAlignment *
-                                               kArenaAlignment);
-    memory->spans_.emplace_back(aligned, bytes);
+    size_t room = bytes + kArenaAlignment;
+    void* aligned = std::align(kArenaAlignment, bytes, block, room);
+    memory->spans_.emplace_back(static_cast<uint8_t*>(aligned), bytes);
   }
   return memory;
 }

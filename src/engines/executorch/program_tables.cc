@@ -7,11 +7,17 @@
 
 #include "base/text.h"
 #include "bundled_program_schema_generated.h"
+#include "engines/executorch/machine_memory.h"
 #include "flat_tensor_generated.h"
 #include "program_generated.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
+
+// The offsets in it have 32 bits, one of them for the sign; the verifier asserts less.
+constexpr uint64_t kLargestFlatbuffer = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
+// Behind the last segment: exporters align segments, by default to 128 bytes.
+constexpr uint64_t kMostPadding = uint64_t{1} << 20;
 
 uint64_t ReadLittleEndian(std::string_view bytes, size_t at, size_t count) {
   uint64_t value = 0;
@@ -41,6 +47,7 @@ Result<std::unique_ptr<ProgramTables>> ProgramTables::Open(const std::string& pa
   std::unique_ptr<ProgramTables> opened(new ProgramTables(path, std::move(*file)));
   INFERPROBE_RETURN_IF_ERROR(opened->FindProgram());
   INFERPROBE_RETURN_IF_ERROR(opened->VerifyProgram());
+  INFERPROBE_RETURN_IF_ERROR(opened->CheckSize());
   return opened;
 }
 
@@ -55,6 +62,11 @@ Result<void> ProgramTables::FindProgram() {
     return {};
   }
   if (identifier == bundled_program_flatbuffer::BundledProgramIdentifier()) {
+    if (bytes.size() > kLargestFlatbuffer) {
+      return Malformed(0,
+                       fmt::format("a bundled program of {} bytes; no flatbuffer has more than {}",
+                                   bytes.size(), kLargestFlatbuffer));
+    }
     flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
     if (!bundled_program_flatbuffer::VerifyBundledProgramBuffer(verifier)) {
       return Malformed(0, "a bundled program whose offsets do not hold: cut off or damaged");
@@ -81,7 +93,7 @@ Result<void> ProgramTables::FindProgram() {
 
 Result<void> ProgramTables::VerifyProgram() {
   const auto start = static_cast<uint64_t>(program_bytes_.data() - file_.bytes().data());
-  uint64_t flatbuffer_bytes = program_bytes_.size();  // the segments follow it
+  flatbuffer_bytes_ = program_bytes_.size();
   // The extended header, schema/extended_header.h: "eh00", its length, then program size, segment
   // base offset and, if it is long enough, segment data size.
   if (program_bytes_.size() >= 32 && program_bytes_.substr(8, 4) == "eh00") {
@@ -106,14 +118,46 @@ Result<void> ProgramTables::VerifyProgram() {
                                      data_size, start + segment_base_));
       }
     }
-    flatbuffer_bytes = program_size;
+    flatbuffer_bytes_ = program_size;
+  }
+  if (flatbuffer_bytes_ > kLargestFlatbuffer) {
+    return Malformed(start, fmt::format("an ExecuTorch program of {} bytes; no flatbuffer has more "
+                                        "than {}",
+                                        flatbuffer_bytes_, kLargestFlatbuffer));
   }
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(program_bytes_.data()),
-                                 flatbuffer_bytes);
+                                 flatbuffer_bytes_);
   if (!executorch_flatbuffer::VerifyProgramBuffer(verifier)) {
     return Malformed(start, "an ExecuTorch program whose offsets do not hold: cut off or damaged");
   }
   program_ = executorch_flatbuffer::GetProgram(program_bytes_.data());
+  return {};
+}
+
+// What is loaded is also hashed, all of it: a sparse file can say that it has a terabyte.
+Result<void> ProgramTables::CheckSize() const {
+  const uint64_t bytes = file_.bytes().size();
+  if (const auto memory = static_cast<uint64_t>(MachineMemoryBytes()); bytes > memory) {
+    return MakeError(
+        ErrorCode::kUnsupported,
+        fmt::format("{} has {} bytes; this machine has {} bytes of memory", path_, bytes, memory),
+        "a program that does not fit into memory cannot be measured");
+  }
+  if (bundle_ != nullptr) return {};
+  uint64_t end = flatbuffer_bytes_;
+  if (const auto* segments = program_->segments(); segments != nullptr && segment_base_ != 0) {
+    for (uint32_t i = 0; i < segments->size(); ++i) {
+      const std::string_view segment = Segment(i);
+      if (segment.empty()) continue;
+      end = std::max(
+          end, static_cast<uint64_t>(segment.data() + segment.size() - program_bytes_.data()));
+    }
+  }
+  if (bytes - end > kMostPadding) {
+    return Malformed(end, fmt::format("the program and its data end here, and {} bytes follow: "
+                                      "`truncate -s {}` cuts them off",
+                                      bytes - end, end));
+  }
   return {};
 }
 

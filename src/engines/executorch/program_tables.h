@@ -51,12 +51,14 @@ class ProgramTables {
       : path_(std::move(path)), file_(std::move(file)) {}
   Result<void> FindProgram();
   Result<void> VerifyProgram();
+  Result<void> CheckSize() const;
   [[nodiscard]] tl::unexpected<Error> Malformed(uint64_t byte, std::string_view what) const;
 
   std::string path_;
   base::MappedFile file_;
   std::string_view program_bytes_;
-  uint64_t segment_base_ = 0;  // 0: no segments
+  uint64_t flatbuffer_bytes_ = 0;  // of the program, without the segments that follow
+  uint64_t segment_base_ = 0;      // 0: no segments
   const executorch_flatbuffer::Program* program_ = nullptr;
   const bundled_program_flatbuffer::BundledProgram* bundle_ = nullptr;
 };
