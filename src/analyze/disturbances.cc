@@ -37,7 +37,8 @@ class Finder {
                                     : latency_.latency.percentiles.front().value;
     const auto share_ns = p50 ? static_cast<int64_t>(*p50 * 1e6 * limits_.delay_share) : int64_t{0};
     const int64_t limit_ns = std::max(share_ns, limits_.delay_ns);
-    for (uint16_t process = 0; process < latency_.runs.size(); ++process) {
+    const auto processes = static_cast<uint16_t>(latency_.runs.size());
+    for (uint16_t process = 0; process < processes; ++process) {
       Tag(
           process, "run_queue_delay",
           [limit_ns](const RunDisturbance& run) {
@@ -71,7 +72,8 @@ class Finder {
   }
 
   void JudgeSamples() {
-    for (uint16_t process = 0; process < latency_.latency.samples_ms.size(); ++process) {
+    const auto processes = static_cast<uint16_t>(latency_.latency.samples_ms.size());
+    for (uint16_t process = 0; process < processes; ++process) {
       const std::vector<double>& samples = latency_.latency.samples_ms[process];
       std::vector<uint32_t> slow = SlowOutliers(samples, limits_.outlier_deviations);
       if (slow.empty()) continue;
@@ -248,9 +250,10 @@ class Finder {
         measured_ns > 0 ? static_cast<double>(waited_us) * 1e3 / static_cast<double>(measured_ns)
                         : 0;
     if (share < limits_.pressure_share) return;
+    // The kernel keeps these totals by clocks of its own, one a CPU.
+    const std::string part = share < 0.9995 ? base::FormatPercent(share) : "all";
     AddBlockFinding(kind, process,
-                    fmt::format("some task waited for {} during {} of the measurement", what,
-                                base::FormatPercent(share)),
+                    fmt::format("some task waited for {} during {} of the measurement", what, part),
                     waited_us * 1000, {}, "", true, {});
   }
 

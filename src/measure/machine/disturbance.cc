@@ -123,7 +123,8 @@ profile::RunDisturbance RunCostMeter::End() {
   return cost;
 }
 
-BlockMeter::BlockMeter(SystemRoot root) : root_(std::move(root)), cpus_(CpusToAsk(root_)) {
+BlockMeter::BlockMeter(SystemRoot root, std::function<int64_t()> now_ns)
+    : root_(std::move(root)), now_ns_(now_ns ? std::move(now_ns) : NowNs), cpus_(CpusToAsk(root_)) {
   const Metric<std::string> groups = ReadSystemFile(root_, "/proc/self/cgroup");
   cpu_stat_path_ = groups ? ParseCpuStatPath(*groups) : Metric<std::string>(groups.missing());
   for (const std::string& name : base::ListDirectory(root_.Path("/sys/class/thermal"))) {
@@ -191,20 +192,24 @@ BlockMeter::Totals BlockMeter::ReadTotals() const {
                                   ? ParseFile<int64_t>(root_, *cpu_stat_path_, ParseThrottledUs)
                                   : Metric<int64_t>(cpu_stat_path_.missing());
   totals.thermal_throttles = ThermalThrottles();
-  totals.time_ns = NowNs();
   return totals;
 }
 
-void BlockMeter::Begin() { begin_ = ReadTotals(); }
+void BlockMeter::Begin() {
+  // Before the totals here, after them in End(): what a total grew by between its two readings, it
+  // grew by inside the block, so that no share of the block's time exceeds all of it, however long
+  // this thread is off the CPU between the readings.
+  begin_ns_ = now_ns_();
+  begin_ = ReadTotals();
+}
 
 BlockReading BlockMeter::End() {
   BlockReading reading;
-  reading.start_ns = begin_.time_ns;
+  reading.start_ns = begin_ns_;
   // The canary first: what follows may let the clock fall.
   reading.canary_ns = CanaryNs();
   const Totals end = ReadTotals();
-  // When the totals were read, so that no share of the block's time exceeds it.
-  reading.end_ns = end.time_ns;
+  reading.end_ns = now_ns_();
   reading.psi_cpu_some_us = Difference(end.psi_cpu_us, begin_.psi_cpu_us);
   reading.psi_io_some_us = Difference(end.psi_io_us, begin_.psi_io_us);
   reading.psi_memory_some_us = Difference(end.psi_memory_us, begin_.psi_memory_us);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ class BlockMeter {
  public:
   // CPUs beyond the first 16 that this process may use are not asked for frequency and heat: on
   // many machines each such question interrupts that CPU.
-  explicit BlockMeter(SystemRoot root = {});
+  // `now_ns` is the clock that times the block; tests give one of their own.
+  explicit BlockMeter(SystemRoot root = {}, std::function<int64_t()> now_ns = {});
 
   void Begin();
   // Since Begin(). `process` is left at 0.
@@ -62,7 +64,6 @@ class BlockMeter {
 
  private:
   struct Totals {
-    int64_t time_ns = 0;
     profile::Metric<int64_t> psi_cpu_us, psi_io_us, psi_memory_us;
     profile::Metric<int64_t> steal_ticks;
     profile::Metric<int64_t> quota_throttled_us;
@@ -75,9 +76,11 @@ class BlockMeter {
   [[nodiscard]] profile::Metric<double> TemperatureC() const;
 
   SystemRoot root_;
+  std::function<int64_t()> now_ns_;
   std::vector<int> cpus_;
   profile::Metric<std::string> cpu_stat_path_;
   std::vector<std::string> thermal_zones_;
+  int64_t begin_ns_ = 0;
   Totals begin_;
 };
 

@@ -61,6 +61,30 @@ TEST(BlockMeter, TotalsAreDifferencesAndTheRestIsReadAtTheEnd) {
   EXPECT_GT(reading.end_ns, reading.start_ns);
 }
 
+// The thread may be off the CPU between any two readings: then the block's time must still hold all
+// that the totals tell.
+TEST(BlockMeter, NoPressureExceedsTheTimeOfItsBlock) {
+  const FakeSystem fake;
+  WriteEverything(fake);
+  int64_t time_ns = 1'000'000;
+  int64_t step_ns = 0;
+  // Something always waits for a CPU on this machine.
+  const auto now_ns = [&] {
+    time_ns += step_ns;
+    fake.Write("/proc/pressure/cpu",
+               "some avg10=99.00 total=" + std::to_string(time_ns / 1000) + "\n");
+    return time_ns;
+  };
+  for (const int64_t late_ns : {1'000, 30'000'000}) {
+    BlockMeter meter(fake.root(), now_ns);
+    step_ns = late_ns;
+    meter.Begin();
+    step_ns = 1'000'000;
+    const profile::BlockReading reading = meter.End();
+    EXPECT_LE(*reading.psi_cpu_some_us * 1000, reading.end_ns - reading.start_ns) << late_ns;
+  }
+}
+
 TEST(BlockMeter, OnAnEmptyMachineEveryFigureIsUnsupportedNotZero) {
   const FakeSystem fake;
   BlockMeter meter(fake.root());
