@@ -47,18 +47,18 @@ ClockAnchor ReadAnchor() {
 
 // Read when the library is loaded: most programs are older than the baseline by the time that they
 // ask, and need not wait. About 2 us.
-const ClockAnchor g_at_load = ReadAnchor();
+const ClockAnchor kAtLoad = ReadAnchor();
 #endif
 
 ClockCalibration ReadClock() {
   ClockCalibration clock;
 #if defined(__x86_64__)
   if (WhyNotTsc().empty()) {
-    const int64_t age_ns = base::MonotonicNs() - g_at_load.ns;
+    const int64_t age_ns = base::MonotonicNs() - kAtLoad.ns;
     if (age_ns < kMinBaselineNs) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(kMinBaselineNs - age_ns));
     }
-    clock = Calibrate(g_at_load, ReadAnchor());
+    clock = Calibrate(kAtLoad, ReadAnchor());
     clock.tsc = true;
   }
 #endif

@@ -114,11 +114,22 @@ TEST(ProbeCosts, TheTickIsWhatTheClockAdvancesBy) {
 }
 
 TEST(ProbeCosts, ArePlausible) {
-  const ProbeCosts costs = MeasureProbeCosts();
-  EXPECT_GT(costs.clock_read_ns, 0.1);
-  EXPECT_LT(costs.clock_read_ns, 100'000);
-  EXPECT_GT(costs.event_ns, costs.clock_read_ns);  // it holds two of them
-  EXPECT_GT(costs.tick_ns, 0);
+  // The least of several: other work on the machine only adds. No bound is a speed.
+  double clock_read_ns = INFINITY;
+  double event_ns = INFINITY;
+  for (int i = 0; i < 5; ++i) {
+    const int64_t start = base::MonotonicNs();
+    const ProbeCosts costs = MeasureProbeCosts();
+    const auto took_ns = static_cast<double>(base::MonotonicNs() - start);
+    // Half of 15 batches of 1,000 took at least the median.
+    EXPECT_LT(7'000 * costs.clock_read_ns, took_ns);
+    EXPECT_LT(7'000 * costs.event_ns, took_ns);
+    EXPECT_GT(costs.tick_ns, 0);
+    clock_read_ns = std::min(clock_read_ns, costs.clock_read_ns);
+    event_ns = std::min(event_ns, costs.event_ns);
+  }
+  EXPECT_GT(clock_read_ns, 0);
+  EXPECT_GT(event_ns, clock_read_ns);  // it holds two of them
   EXPECT_EQ(&CalibratedCosts(), &CalibratedCosts());
 }
 

@@ -194,14 +194,26 @@ TEST(Names, OneSiteAfterAnotherRecorder) {
   }
 }
 
-TEST(Names, AnEmptyNameDoesNotStayUnregistered) {
-  static constinit Site site("");
+TEST(Names, NoNameDoesNotStayUnregistered) {
+  static constinit Site empty("");
+  static constinit Site null(nullptr);
   Recorder recorder = StartRecorder();
   {
-    const Scope scope(site);
+    const Scope scope(empty);
   }
-  EXPECT_NE(site.id.load(), 0U);
-  EXPECT_EQ(recorder.Drain().scopes.at(0).name, "(no name)");
+  EXPECT_NE(empty.id.load(), 0U);
+  {
+    const Scope scope(null);
+  }
+  {
+    Chain chain(null);
+    chain.Next(null);
+  }
+  RecordCounter(null, 1);
+  const DrainedScopes drained = recorder.Drain();
+  ASSERT_EQ(drained.scopes.size(), 4U);
+  for (const RecordedScope& scope : drained.scopes) EXPECT_EQ(scope.name, "(no name)");
+  EXPECT_EQ(drained.counters.at(0).name, "(no name)");
 }
 
 }  // namespace

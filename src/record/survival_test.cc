@@ -1,10 +1,10 @@
 // kill -9 at any moment: what was published is there.
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <thread>

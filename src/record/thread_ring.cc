@@ -196,7 +196,7 @@ bool MakeRoom(ThreadRing* ring, uint64_t count) noexcept {
 
 uint32_t RegisterName(const char* name) noexcept {
   // A site's id must not stay 0, or each of its scopes would come here.
-  const uint32_t id = record::InternName(name);
+  const uint32_t id = record::InternName(name != nullptr ? name : "");
   return id == 0 ? record::InternName("(no name)") : id;
 }
 
