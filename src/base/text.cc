@@ -158,7 +158,7 @@ std::string CutToWidth(std::string_view text, size_t columns) {
 std::string FormatDurationNs(double ns) {
   const double size = std::fabs(ns);
   if (size < 999.5) return ThreeDigits(ns) + " ns";
-  if (size < 99'950) return ThreeDigits(ns / 1e3) + " us";
+  if (size < 999.5e3) return ThreeDigits(ns / 1e3) + " us";
   if (size < 999.5e6) return ThreeDigits(ns / 1e6) + " ms";
   return ThreeDigits(ns / 1e9) + " s";
 }

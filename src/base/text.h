@@ -28,7 +28,7 @@ size_t DisplayWidth(std::string_view text);
 // Cuts to `columns`, ending in "…" where something was cut.
 std::string CutToWidth(std::string_view text, size_t columns);
 
-std::string FormatDurationNs(double ns);  // "8.30 us", "0.195 ms", "1.20 s": three digits
+std::string FormatDurationNs(double ns);  // "8.30 us", "195 us", "1.20 s": three digits
 std::string FormatBytes(double bytes);    // "653 kB", "1.2 MB": decimal units
 std::string FormatCount(double value);    // "5,050"
 std::string FormatPercent(double ratio);  // "93.4 %"

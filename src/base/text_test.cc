@@ -92,7 +92,8 @@ TEST(Figures, DurationsHaveThreeDigitsAndAUnit) {
   EXPECT_EQ(FormatDurationNs(0), "0 ns");
   EXPECT_EQ(FormatDurationNs(8.3), "8.30 ns");
   EXPECT_EQ(FormatDurationNs(8300), "8.30 us");
-  EXPECT_EQ(FormatDurationNs(195'000), "0.195 ms");
+  EXPECT_EQ(FormatDurationNs(412'000), "412 us");
+  EXPECT_EQ(FormatDurationNs(1'230'000), "1.23 ms");
   EXPECT_EQ(FormatDurationNs(1.2e9), "1.20 s");
   EXPECT_EQ(FormatDurationNs(-8300), "-8.30 us");
 }

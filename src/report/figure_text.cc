@@ -54,7 +54,7 @@ std::string IntervalText(const profile::Metric<profile::Interval>& interval_ms,
                          const TimeUnit& unit) {
   if (!interval_ms) return MissingText(interval_ms.missing().status);
   const std::string low = unit.Value(interval_ms->low * 1e6);
-  if (interval_ms->open_above) return fmt::format("[{}, …", low);
+  if (interval_ms->open_above) return fmt::format("[{}, …)", low);
   return fmt::format("[{}, {}]", low, unit.Value(interval_ms->high * 1e6));
 }
 

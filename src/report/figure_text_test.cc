@@ -28,7 +28,7 @@ TEST(FigureText, ABlockHasOneUnit) {
 TEST(FigureText, AnOpenIntervalHasNoUpperBound) {
   const TimeUnit unit(1e6);
   EXPECT_EQ(IntervalText(Interval{1, 1.25, false}, unit), "[1.000, 1.250]");
-  EXPECT_EQ(IntervalText(Interval{1, 1.25, true}, unit), "[1.000, …");
+  EXPECT_EQ(IntervalText(Interval{1, 1.25, true}, unit), "[1.000, …)");
   EXPECT_EQ(IntervalText({Status::kTooFewSamples, "needs 5"}, unit), "n/a (too few samples)");
 }
 

@@ -15,7 +15,6 @@
 namespace inferprobe::report {
 namespace {
 
-using base::TerminalText;
 using profile::Metric;
 using profile::PerfResult;
 
@@ -138,7 +137,9 @@ void AddHeader(const PerfResult& result, Lines& lines) {
 
 std::string LatencyText(const PerfResult& result) {
   const profile::Latency& latency = result.latency;
-  if (latency.count == 0) return "\nlatency    " + MissingText(latency.avg.missing()) + "\n";
+  if (latency.count == 0 && !latency.avg) {  // a file may say both
+    return "\nlatency    " + MissingText(latency.avg.missing()) + "\n";
+  }
   // One outlier moves the mean into another unit, not the median.
   const bool has_p50 = !latency.percentiles.empty() && latency.percentiles.front().value;
   const double typical_ms =
@@ -201,8 +202,9 @@ std::string PerturbationText(const profile::Perturbation& perturbation) {
   if (!perturbation.ratio) return "costs " + MissingText(perturbation.ratio.missing());
   const auto range = [](const Metric<profile::Interval>& interval) {
     if (!interval) return MissingText(interval.missing().status);
-    return fmt::format("[{}, {}]", PercentText(interval->low),
-                       interval->open_above ? "…" : PercentText(interval->high));
+    const std::string low = PercentText(interval->low);
+    if (interval->open_above) return fmt::format("[{}, …)", low);
+    return fmt::format("[{}, {}]", low, PercentText(interval->high));
   };
   std::string text = fmt::format("costs {} {} of a run", ChangeText(*perturbation.ratio),
                                  range(perturbation.interval));
