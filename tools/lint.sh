@@ -3,8 +3,8 @@
 #   tools/lint.sh [--fix-format] [--quick] [--base COMMIT] [format|tidy|python ...]
 #
 # With --quick, clang-tidy leaves out the static analyzer, which takes most of the time.
-# With --base, clang-tidy looks only at what changed since that commit; a changed header means all
-# files. Without parts, all are checked.
+# With --base, clang-tidy looks only at the files that changed since that commit; a changed
+# .clang-tidy means all. Without parts, all are checked.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/.venv/bin:$PATH"
@@ -39,26 +39,6 @@ if $fix; then
   exit
 fi
 
-# The files for clang-tidy: those that are compiled, and changed since $base.
-tidy_files() {
-  local compiled changed
-  compiled=$(python -c '
-import json, os
-here = os.getcwd() + "/"
-files = {e["file"] for e in json.load(open("build/test/compile_commands.json"))}
-print(*sorted(f.removeprefix(here) for f in files if f.startswith(here + "src/")), sep="\n")')
-  if [[ -z $base ]]; then
-    printf '%s\n' "$compiled"
-    return
-  fi
-  changed=$(git diff --name-only --diff-filter=d "$base" -- '*.cc' '*.h' .clang-tidy)
-  if grep -qE '\.h$|\.clang-tidy$' <<<"$changed"; then
-    printf '%s\n' "$compiled"
-  else
-    grep -Fxf <(printf '%s\n' "$changed") <<<"$compiled" || true
-  fi
-}
-
 status=0
 for part in "${parts[@]}"; do
   case $part in
@@ -67,16 +47,26 @@ for part in "${parts[@]}"; do
       ;;
     tidy)
       [[ -f build/test/compile_commands.json ]] || tools/build.sh test
-      mapfile -t files < <(tidy_files)
-      [[ ${#files[@]} -eq 0 || -z ${files[0]} ]] && continue
-      printf 'clang-tidy: %s files\n' "${#files[@]}"
-      # The database is g++'s; clang knows none of g++'s own warning flags. The analyzer takes most
+      mapfile -t files < <(python tools/tidy_files.py ${base:+"$base"})
+      [[ ${#files[@]} -eq 0 ]] && continue
+      printf 'clang-tidy: %s files\n' $((${#files[@]} / 2))
+      log=$(mktemp)
+      # The databases are g++'s; clang knows none of g++'s own warning flags. The analyzer takes most
       # of the time, and finds nothing in tests.
-      printf '%s\0' "${files[@]}" | QUICK=$quick xargs -0 -P "$(nproc)" -n 1 bash -c '
+      tidy=0
+      printf '%s\0' "${files[@]}" | QUICK=$quick xargs -0 -P "$(nproc)" -n 2 bash -c '
         checks=
-        [[ $QUICK == true || $0 == *_test.cc ]] && checks=-clang-analyzer-*
-        clang-tidy-19 -p build/test --quiet --checks="$checks" \
-          --extra-arg=-Wno-unknown-warning-option "$0" 2>/dev/null' || status=1
+        [[ $QUICK == true || $1 == *_test.cc ]] && checks=-clang-analyzer-*
+        clang-tidy-19 -p "$0" --quiet --checks="$checks" \
+          --extra-arg=-Wno-unknown-warning-option "$1" 2>&1' >"$log" || tidy=1
+      if [[ $tidy -ne 0 ]]; then
+        status=1
+        # Each finding once, though many files may include its header.
+        findings=$(grep -E '(error|warning): ' "$log" | sed "s#^$PWD/##" | sort -u || true)
+        printf '%s\n' "${findings:-$(tail -n 20 "$log")}" | head -n 100
+        printf 'clang-tidy: %s findings\n' "$(grep -c . <<<"$findings" || true)"
+      fi
+      rm -f "$log"
       ;;
     python)
       ruff check -q "${PYTHON_SOURCES[@]}" || status=1

@@ -13,7 +13,6 @@
 namespace inferprobe::analyze {
 namespace {
 
-using profile::Category;
 using profile::Kind;
 using profile::kNone;
 using profile::Loss;
@@ -22,8 +21,6 @@ using profile::OpRow;
 using profile::Profile;
 using profile::RowType;
 using profile::Run;
-using profile::RunMode;
-using profile::Slice;
 using profile::Status;
 
 constexpr double kTicksToResolve = 10;
@@ -162,7 +159,7 @@ class TableWriter {
   }
 
   std::string NameOf(const Row& row, const OpRow& op, int32_t instruction) const {
-    const std::string name(profile_.strings.Get(row.key.name));
+    std::string name(profile_.strings.Get(row.key.name));
     switch (op.type) {
       case RowType::kMethod:
         if (op.parent != kNone || op.id != 0) return name;

@@ -15,7 +15,6 @@ using profile::Kind;
 using profile::kNone;
 using profile::Loss;
 using profile::OpRow;
-using profile::RowType;
 using profile::RunMode;
 using profile::Status;
 

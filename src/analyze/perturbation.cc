@@ -9,7 +9,6 @@
 namespace inferprobe::analyze {
 namespace {
 
-using profile::Metric;
 using profile::Run;
 using profile::RunMode;
 using profile::Status;

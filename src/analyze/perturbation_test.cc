@@ -102,7 +102,7 @@ TEST(Perturbation, ANumberThatComesAgainLaterIsAnotherGroup) {
   Add(profile, 2, kOn, 1'080'000);
   const profile::Perturbation result = AnalyzePerturbation(profile);
   EXPECT_EQ(result.pairs, 4U);
-  EXPECT_DOUBLE_EQ(*result.profiled_p50_ms, (120'000 + 50'000) / 2 / 1e6);
+  EXPECT_DOUBLE_EQ(*result.profiled_p50_ms, (120'000 + 50'000) / 2.0 / 1e6);
 }
 
 TEST(Perturbation, RunsWithoutAGroupArePairedWithNothing) {

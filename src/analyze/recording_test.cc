@@ -10,7 +10,6 @@ namespace inferprobe::analyze {
 namespace {
 
 using profile::Category;
-using profile::kNone;
 using profile::OpRow;
 using profile::Recording;
 using profile::RowType;

@@ -75,7 +75,8 @@ class Summary {
         key.kind = profile_.tracks[slice.track].kind;
         const bool outermost = key.parent == kNone;
         row_[k] = table_.Find(
-            key, outermost ? int64_t{slice.track} << 32 | table_.size() : slice.start_ns);
+            key, outermost ? int64_t{slice.track} << 32 | static_cast<int64_t>(table_.size())
+                           : slice.start_ns);
       }
     }
   }

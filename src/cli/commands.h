@@ -20,7 +20,7 @@ struct PerfCommand {
   bool all_rows = false;
   bool quiet = false;
 };
-int RunPerfCommand(PerfCommand command);
+int RunPerfCommand(const PerfCommand& command);
 
 struct ShowCommand {
   std::string path;

@@ -235,7 +235,7 @@ int Main(int argc, char** argv) {
   if (perf.options.model.empty()) {
     return PrintMissing("perf", "the file of a model", "samples/vision_xnnpack.pte");
   }
-  return RunPerfCommand(std::move(perf));
+  return RunPerfCommand(perf);
 }
 
 }  // namespace

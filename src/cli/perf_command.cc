@@ -50,7 +50,7 @@ int FailureOf(const profile::PerfResult& result) {
 
 }  // namespace
 
-int RunPerfCommand(PerfCommand command) {
+int RunPerfCommand(const PerfCommand& command) {
   // The first Ctrl-C ends the measurement and keeps what was drained.
   static std::atomic<bool> cancel{false};
   base::SetOnInterrupt(&cancel);

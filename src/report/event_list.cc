@@ -68,8 +68,7 @@ class EventList {
   // Pieces of the table get the same widths.
   void Measure() {
     const auto digits = [](int64_t value) { return std::to_string(value).size(); };
-    for (uint32_t i = 0; i < profile_.slices.size(); ++i) {
-      const Slice& slice = profile_.slices[i];
+    for (const Slice& slice : profile_.slices) {
       start_width_ = std::max(start_width_, digits(slice.start_ns));
       dur_width_ = std::max(dur_width_, digits(slice.dur_ns));
       category_width_ =

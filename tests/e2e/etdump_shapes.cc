@@ -65,8 +65,7 @@ void Run(ETDumpGen& gen, Inside inside) {
 
 void Log(ETDumpGen& gen, const char* name, int id, uint64_t start, uint64_t end,
          const std::string& metadata = "") {
-  gen.log_profiling_delegate(name, static_cast<executorch::runtime::DebugHandle>(id), start, end,
-                             metadata.data(), metadata.size());
+  gen.log_profiling_delegate(name, id, start, end, metadata.data(), metadata.size());
 }
 
 constexpr int kNoId = -1;

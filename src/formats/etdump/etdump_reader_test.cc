@@ -318,7 +318,8 @@ TEST(EtdumpReader, FlippedBytesNeverCrash) {
   for (int round = 0; round < 5000; ++round) {
     std::string bytes = good;
     for (uint32_t flips = 1 + random() % 4; flips > 0; --flips) {
-      bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+      char& byte = bytes[random() % bytes.size()];
+      byte = static_cast<char>(byte ^ 1 << random() % 8);
     }
     auto recording = Read(bytes);
     if (!recording) {

@@ -93,8 +93,8 @@ class Decoder {
       for (auto& table : tables_) table.clear();
       out_.epochs.push_back(static_cast<int64_t>(timestamp));
     }
-    if (defaults.size() > 0) Defaults(defaults);
-    if (interned.size() > 0) Interned(interned);
+    if (!defaults.empty()) Defaults(defaults);
+    if (!interned.empty()) Interned(interned);
     if (event.data() == nullptr) return;
     if ((flags & kNeedsIncrementalState) == 0) Error("an event without its flag");
     if (clock == ClockId::kIncremental) {

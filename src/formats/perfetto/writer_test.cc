@@ -166,7 +166,7 @@ TEST_F(PerfettoWriter, TakesAtMost24BytesAnEvent) {
 }
 
 TEST_F(PerfettoWriter, RandomTreesComeBackExactly) {
-  for (uint32_t seed = 0; seed < 300; ++seed) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
     const Profile profile = formats::RandomTrees(seed);
     const DecodedTrace trace = Write(profile);
     ASSERT_EQ(Lines(trace), Lines(profile)) << "seed " << seed;

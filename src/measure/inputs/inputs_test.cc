@@ -89,7 +89,7 @@ TEST_F(Inputs, ThatAreNotGivenAreSeeded) {
 TEST_F(Inputs, WrongOnesAreRefusedWithWhatIsExpected) {
   const std::string image = Save("image.npy", image_);
   const std::string ids = Save("ids.npy", ids_);
-  const auto message = [&](InputRequest request) {
+  const auto message = [&](const InputRequest& request) {
     auto resolved = ResolveInputs(specs_, request);
     return resolved ? "accepted" : resolved.error().message + " | " + resolved.error().hint;
   };

@@ -14,8 +14,8 @@ using profile::Metric;
 using profile::Missing;
 using profile::Status;
 
-std::string TextOr(const Metric<std::string>& text, std::string otherwise) {
-  return text ? *text : std::move(otherwise);
+std::string TextOr(const Metric<std::string>& text, const char* otherwise) {
+  return text ? *text : otherwise;
 }
 
 std::string WithoutNewline(std::string text) {

@@ -90,9 +90,7 @@ TEST(SystemText, CpuNames) {
 // Whatever a file holds, a parser gives a figure or a reason, and no figure below zero.
 TEST(SystemText, GarbageGivesAReasonNeverANegativeFigure) {
   std::mt19937 random(7);
-  const std::string alphabet =
-      "0123456789 -+.eE:=,\n\t\0cpusometotal"
-      "\xff";
+  const std::string alphabet = std::string("0123456789 -+.eE:=,\n\tcpusometotal\xff") + '\0';
   for (int round = 0; round < 20000; ++round) {
     std::string text;
     if (round % 3 == 0) text = "some total=";
