@@ -105,6 +105,13 @@ TEST(PerfText, TheBarsStopBeforeAHugeOutlier) {
   EXPECT_NE(PerfText(result, {}).find(" beyond to 17.1 ms\n"), std::string::npos);
 }
 
+// Found by fuzz_result: a result that was edited.
+TEST(PerfText, ACountOfNoRunsBesideAMeanIsShown) {
+  profile::PerfResult result = Sample("typical");
+  result.latency.count = 0;
+  EXPECT_NE(PerfText(result, {}).find("  avg"), std::string::npos);
+}
+
 TEST(PerfText, WhatProfilingCostsIsALineUnderAHundredColumns) {
   const std::string text = PerfText(Sample("typical"), {});
   const size_t at = text.find("\nprofiling  costs +");
