@@ -176,5 +176,16 @@ TEST(Disturbances, BlocksSpeakOfTheMachine) {
   for (const Disturbance& item : found) EXPECT_FALSE(item.text.empty()) << item.kind;
 }
 
+// The kernel's clocks and ours are not one.
+TEST(Disturbances, NoMoreThanAllOfTheTimeIsSpentWaiting) {
+  std::vector<BlockReading> blocks = {Block(0, 100'000'000)};
+  const auto text = [&](int64_t waited_us) {
+    blocks[0].psi_cpu_some_us = waited_us;
+    return Get(Find(Quiet(), blocks), "cpu_pressure")->text;
+  };
+  EXPECT_EQ(text(99'000), "some task waited for a CPU during 99.0 % of the measurement");
+  EXPECT_EQ(text(100'100), "some task waited for a CPU during all of the measurement");
+}
+
 }  // namespace
 }  // namespace inferprobe::analyze
