@@ -178,7 +178,7 @@ TEST_F(RingImport, ARunsModeStandsBelowItsGroup) {
 }
 
 TEST_F(RingImport, ARunOfNoModeIsCountedWhateverItsGroup) {
-  constexpr uint32_t kFirstUnknown = static_cast<uint32_t>(RunMode::kPairOn) + 1;
+  constexpr uint32_t kFirstUnknown = static_cast<uint32_t>(RunMode::kProfiled) + 1;
   for (const uint32_t group : {0U, 9U}) {
     Put(Made(CellType::kRun, "", 100, 200, 1, 0, kFirstUnknown | group << 4));
     Put(Made(CellType::kRun, "", 300, 400, 2, 0, 0xF | group << 4));
