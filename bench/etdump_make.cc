@@ -44,7 +44,7 @@ void AddRun(ETDumpGen& gen) {
   gen.set_chain_debug_handle(0, kOperators);
   for (unsigned i = 0; i < kDelegateOps; ++i) {
     const std::string name = "Convolution (NHWC, F32) IGEMM #" + std::to_string(i);
-    gen.log_profiling_delegate(name.c_str(), static_cast<executorch::runtime::DebugHandle>(-1),
+    gen.log_profiling_delegate(name.c_str(), executorch::runtime::DelegateDebugIntId{-1},
                                call.start_time + i * 5'000, call.start_time + i * 5'000 + 4'000,
                                nullptr, 0);
   }

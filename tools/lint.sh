@@ -3,8 +3,8 @@
 #   tools/lint.sh [--fix-format] [--quick] [--base COMMIT] [format|tidy|python ...]
 #
 # With --quick, clang-tidy leaves out the static analyzer, which takes most of the time.
-# With --base, clang-tidy looks only at the files that changed since that commit; a changed
-# .clang-tidy means all. Without parts, all are checked.
+# With --base, clang-tidy looks only at the files that changed since that commit. Without parts, all
+# are checked.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PWD/.venv/bin:$PATH"
