@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analyze/delegates.h"
+#include "analyze/resolution.h"
 #include "analyze/row_builder.h"
 
 namespace inferprobe::analyze {
@@ -21,20 +23,19 @@ using profile::OpRow;
 using profile::Profile;
 using profile::RowType;
 using profile::Run;
+using profile::RunMode;
 using profile::Status;
 
-constexpr double kTicksToResolve = 10;
 constexpr std::string_view kOperatorCall = "OPERATOR_CALL";
 constexpr std::string_view kDelegateCall = "DELEGATE_CALL";
 constexpr std::string_view kKernelPrefix = "native_call_";
-constexpr int64_t kLargestUnitNs = 1'000'000;
 
 // Turns the filled rows into what is shown.
 class TableWriter {
  public:
   TableWriter(const Profile& profile, const profile::ModelFacts& model,
-              const OperatorOptions& options, const RowBuilder& builder)
-      : profile_(profile), model_(model), options_(options), builder_(builder) {}
+              const OperatorOptions& options, const RowBuilder& builder, bool whole)
+      : profile_(profile), model_(model), options_(options), builder_(builder), whole_(whole) {}
 
   OperatorTable Write() {
     OperatorTable table;
@@ -57,11 +58,10 @@ class TableWriter {
     table.unattributed_ns =
         rest == kNone
             ? Metric<double>(Status::kNotMeasured, "only the method was timed, nothing around it")
-            : Metric<double>(static_cast<double>(builder_.rows().at(rest).total_ns) / runs);
+        : whole_ ? Metric<double>(static_cast<double>(builder_.rows().at(rest).total_ns) / runs)
+                 : Metric<double>(DroppedInside());
     NameAfterKernels(table.ops);
-    for (size_t i = 0; i < table.ops.size(); ++i) {
-      if (table.ops[i].type == RowType::kDelegateCall) AddDelegate(table, order, i);
-    }
+    AddDelegates({builder_.rows(), order, model_, whole_}, &table);
     for (const profile::Track& track : profile_.tracks) {
       if (track.in_ticks) table.losses.Add(Loss::kDelegateClock);
     }
@@ -116,8 +116,19 @@ class TableWriter {
     op.p50_ns = builder_.runs() >= 2
                     ? Metric<double>(row.MedianPerRun(builder_.runs()))
                     : Metric<double>(Status::kTooFewSamples, "needs 2 profiled runs, has 1");
-    if (op.kind == Kind::kHostWall) RefuseBelow(op, kTicksToResolve * profile_.clock.tick_ns);
+    const double call_ns =
+        op.calls != 0 ? static_cast<double>(op.total_ns) / static_cast<double>(op.calls) : 0;
+    if (op.kind == Kind::kHostWall && IsBelow(call_ns, profile_.clock.tick_ns)) {
+      op.mean_ns = op.p50_ns = BelowClock(call_ns, profile_.clock.tick_ns);
+    }
+    const bool rest = op.type == RowType::kBetween || op.type == RowType::kUnattributed;
+    if (rest && !whole_) op.mean_ns = op.p50_ns = DroppedInside();
     return op;
+  }
+
+  // What is left over holds the time of the events that are missing.
+  static profile::Missing DroppedInside() {
+    return {Status::kUnavailable, "events of these runs were dropped: their time is in here"};
   }
 
   // Without the program, the kernel alone says which operator an instruction called.
@@ -131,18 +142,6 @@ class TableWriter {
         call.name = kernel.name.substr(kKernelPrefix.size());
       }
     }
-  }
-
-  static void RefuseBelow(OpRow& op, double shortest_ns) {
-    const double per_call =
-        op.calls != 0 ? static_cast<double>(op.total_ns) / static_cast<double>(op.calls) : 0;
-    // A negative own time is a finding, not noise.
-    if (shortest_ns <= 0 || per_call >= shortest_ns || per_call < 0) return;
-    const profile::Missing missing{
-        Status::kBelowResolution,
-        fmt::format("a call takes {:.3g} ns; the clock resolves {:.3g} ns", per_call, shortest_ns)};
-    op.mean_ns = missing;
-    op.p50_ns = missing;
   }
 
   Metric<uint32_t> DelegateOf(const OpRow& op, int32_t instruction) const {
@@ -206,113 +205,11 @@ class TableWriter {
     return fmt::format("{}@{}", name, instruction);
   }
 
-  // Largest of 1 ms, 1 us, 1 ns of which all reported times are multiples.
-  Metric<int64_t> ResolutionOf(const std::vector<uint32_t>& order, size_t begin, size_t end) const {
-    bool all_zero = true;
-    int64_t unit = kLargestUnitNs;
-    for (size_t i = begin; i < end; ++i) {
-      for (const int64_t ns : builder_.rows().at(order[i]).per_run_ns) {
-        all_zero = all_zero && ns == 0;
-        while (ns % unit != 0) unit /= 1000;
-      }
-    }
-    if (all_zero) return {Status::kUnavailable, "all reported times are zero"};
-    return unit;
-  }
-
-  void AddDelegate(OperatorTable& table, const std::vector<uint32_t>& order, size_t at) const {
-    size_t end = at + 1;
-    while (end < table.ops.size() && table.ops[end].depth > table.ops[at].depth) ++end;
-    size_t begin = at + 1;  // host-wall rows come first
-    while (begin < end && table.ops[begin].kind == Kind::kHostWall) ++begin;
-
-    const OpRow& call = table.ops[at];
-    profile::DelegateResult result;
-    result.id = call.delegate ? *call.delegate : static_cast<uint32_t>(table.delegates.size());
-    result.op = call.id;
-    result.backend = call.name;
-    if (call.delegate) {
-      result.backend = model_.delegates[*call.delegate].backend;
-      result.engine_id = model_.delegates[*call.delegate].engine_id;
-    }
-    result.calls_per_run = call.calls_per_run;
-    result.host_ns = static_cast<double>(call.total_ns) / static_cast<double>(table.runs);
-    if (begin == end) {
-      const profile::Missing missing{Status::kUnavailable,
-                                     "no inner detail: the delegate reports no operators"};
-      result.layer_coverage = missing;
-      result.resolution_ns = missing;
-      table.delegates.push_back(std::move(result));
-      return;
-    }
-    if (table.ops[begin].in_ticks) {
-      AddTicksOf(table, begin, end, result);
-      table.delegates.push_back(std::move(result));
-      return;
-    }
-    result.resolution_ns = ResolutionOf(order, begin, end);
-    int64_t reported_ns = 0;
-    uint64_t reports = 0;
-    for (size_t i = begin; i < end; ++i) {
-      if (table.ops[i].parent == call.id) {
-        reported_ns += table.ops[i].total_ns;
-        reports += table.ops[i].calls;
-      }
-      if (result.resolution_ns) {
-        RefuseBelow(table.ops[i], static_cast<double>(*result.resolution_ns));
-      } else if (table.ops[i].kind != Kind::kHostWall && table.ops[i].total_ns == 0) {
-        table.ops[i].mean_ns = {Status::kBelowResolution, "the engine reported 0 each time"};
-      }
-      result.layers.push_back(table.ops[i]);
-    }
-    result.layer_coverage = CoverageOf(call, reported_ns, reports);
-    if (result.layer_coverage && CoverageIsOdd(*result.layer_coverage)) {
-      // Each report may be off by a whole unit; what that explains says nothing about the delegate.
-      const auto amiss_ns = std::fabs(static_cast<double>(call.total_ns - reported_ns));
-      const auto unit_ns = static_cast<double>(result.resolution_ns ? *result.resolution_ns : 0);
-      result.within_rounding = amiss_ns < static_cast<double>(reports) * unit_ns;
-      if (!result.within_rounding) table.losses.Add(Loss::kEngineOpsCoverage);
-    }
-    table.delegates.push_back(std::move(result));
-  }
-
-  // Ticks compare with one another, and with nothing else: shares are of what was reported.
-  static void AddTicksOf(OperatorTable& table, size_t begin, size_t end,
-                         profile::DelegateResult& result) {
-    const profile::Missing unknown{Status::kUnavailable,
-                                   "its operators count on a clock of their own"};
-    result.resolution_ns = unknown;
-    result.layer_coverage = unknown;
-    double all = 0;
-    for (size_t i = begin; i < end; ++i) all += static_cast<double>(table.ops[i].total_ticks);
-    for (size_t i = begin; i < end; ++i) {
-      if (all > 0) table.ops[i].share = static_cast<double>(table.ops[i].total_ticks) / all;
-      result.layers.push_back(table.ops[i]);
-    }
-  }
-
-  static bool CoverageIsOdd(double coverage) {
-    return coverage < profile::DelegateResult::kCoverageLow ||
-           coverage > profile::DelegateResult::kCoverageHigh;
-  }
-
-  // Reports that are all zero may be of any unit up to a millisecond.
-  static Metric<double> CoverageOf(const OpRow& call, int64_t reported_ns, uint64_t reports) {
-    if (call.total_ns <= 0) return {Status::kBelowResolution, "the call itself took no time"};
-    const double coverage = static_cast<double>(reported_ns) / static_cast<double>(call.total_ns);
-    if (reported_ns != 0 || call.total_ns >= static_cast<int64_t>(reports) * kLargestUnitNs) {
-      return coverage;
-    }
-    return {Status::kBelowResolution,
-            fmt::format("of a call of {:.3g} us the engine reports {} times, all of them zero",
-                        static_cast<double>(call.total_ns) / static_cast<double>(call.calls) / 1e3,
-                        reports / call.calls)};
-  }
-
   const Profile& profile_;
   const profile::ModelFacts& model_;
   const OperatorOptions& options_;
   const RowBuilder& builder_;
+  bool whole_;  // false: events of the runs were dropped
   std::vector<uint32_t> id_of_;
 };
 
@@ -320,12 +217,26 @@ class TableWriter {
 
 OperatorTable BuildOperators(const Profile& profile, const profile::ModelFacts& model,
                              const OperatorOptions& options) {
-  RowBuilder builder(profile);
+  // Without some of its events a run's rows would blame the rest. Only a file in which no run is
+  // whole is shown as it is, and says what that bends.
+  bool any_whole = false;
+  uint64_t incomplete = 0;
   for (const Run& run : profile.runs) {
-    // Without some of its events a run's rows would blame the rest.
-    if (profile::GivesRows(run.mode) && !run.incomplete) builder.AddRun(run);
+    if (!profile::GivesRows(run.mode)) continue;
+    any_whole = any_whole || !run.incomplete;
+    incomplete += run.incomplete ? 1 : 0;
   }
-  return TableWriter(profile, model, options, builder).Write();
+  RowBuilder builder(profile);
+  bool whole = true;
+  for (const Run& run : profile.runs) {
+    if (!profile::GivesRows(run.mode)) continue;
+    if (run.incomplete && (any_whole || run.mode != RunMode::kProfiled)) continue;
+    whole = whole && !run.incomplete;
+    builder.AddRun(run);
+  }
+  OperatorTable table = TableWriter(profile, model, options, builder, whole).Write();
+  table.losses.Add(Loss::kIncompleteRun, incomplete);
+  return table;
 }
 
 }  // namespace inferprobe::analyze

@@ -95,7 +95,8 @@ void FindRuns(Profile* profile) {
   size_t behind = 0;  // what is in an earlier run is in no other
   for (size_t i = 0; i < slices.size(); ++i) {
     const Slice& method = slices[i];
-    if (i < behind || method.category != Category::kMethod || HasMethodAbove(*profile, method)) continue;
+    if (i < behind || method.category != Category::kMethod || HasMethodAbove(*profile, method))
+      continue;
     size_t begin = i;
     while (begin > behind && Inside(*profile, method, begin - 1)) --begin;
     size_t end = i + 1;

@@ -189,6 +189,7 @@ void RowBuilder::AddTimes(const Run& run) {
     }
     AddToRow(row_[i], Duration(i), TrackOf(i).kind == Kind::kHostWall ? self_ns : 0,
              inside_events_[i] + 1);
+    rows_.at(row_[i]).tick_ns = TrackOf(i).tick_ns;
   }
   if (has_method) {
     const uint32_t between =

@@ -36,6 +36,7 @@ struct Row {
   uint64_t calls = 0;
   int64_t total_ns = 0;
   int64_t self_ns = 0;
+  double tick_ns = 0;               // of the clock that its times are of; 0: not known
   uint64_t events = 0;              // recorded inside, the slices of the row itself included
   std::vector<int64_t> per_run_ns;  // of the runs in which it occurs
   uint32_t last_run = profile::kNone;

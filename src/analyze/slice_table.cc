@@ -1,9 +1,8 @@
 #include "analyze/slice_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "analyze/resolution.h"
 #include "analyze/row_table.h"
 
 namespace inferprobe::analyze {
@@ -13,8 +12,6 @@ using profile::kNone;
 using profile::Profile;
 using profile::Slice;
 using profile::SliceRow;
-
-constexpr double kTicksToResolve = 10;
 
 class Summary {
  public:
@@ -121,11 +118,10 @@ class Summary {
     out.min_ns = extremes_[index].least_ns;
     out.max_ns = extremes_[index].most_ns;
     const double mean_ns = static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
-    const double shortest_ns = kTicksToResolve * profile_.clock.tick_ns;
-    if (mean_ns < shortest_ns && out.kind == profile::Kind::kHostWall) {
-      out.mean_ns = {profile::Status::kBelowResolution,
-                     fmt::format("a call takes {:.3g} ns; the clock resolves {:.3g} ns", mean_ns,
-                                 shortest_ns)};
+    const bool below =
+        out.kind == profile::Kind::kHostWall && IsBelow(mean_ns, profile_.clock.tick_ns);
+    if (below) {
+      out.mean_ns = BelowClock(mean_ns, profile_.clock.tick_ns);
     } else {
       out.mean_ns = mean_ns;
     }

@@ -4,10 +4,17 @@
 // known; the first of a call is put at the call's start.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "inferprobe/result.h"
 #include "profile/recording.h"
 
 namespace inferprobe::profile {
+
+// The clock that the user gave for the delegate whose track has this name; nullptr: none.
+const DelegateClock* FindDelegateClock(const std::vector<DelegateClock>& clocks,
+                                       std::string_view track_name);
 
 // Applies each clock to the tracks of the delegates of that name: "XnnpackBackend" means all of
 // them, "XnnpackBackend #1" or "DELEGATE_CALL@3" the one. A name that fits none is an error that

@@ -78,7 +78,9 @@ const char* BlameName(Blame blame);
     "the trace has more tracks (65,535) or slices (4 billion) than can be held: the rest is left " \
     "out")                                                                                         \
   X(kNotInFormat, "not_in_format", kInfo, kInferprobe,                                             \
-    "slices and counters that the written format has no place for: it is without them")
+    "slices and counters that the written format has no place for: it is without them")            \
+  X(kIncompleteRun, "incomplete_run", kInfo, kEngine,                                              \
+    "events of a run were dropped: it is in no row, unless no run is whole")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,

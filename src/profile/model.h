@@ -52,6 +52,7 @@ struct Track {
   // The engine counts on a clock of its own, and how long its tick is, is not known: start_ns and
   // dur_ns of this track's slices are such ticks. They are times of nothing else.
   bool in_ticks = false;
+  double tick_ns = 0;  // length of the engine's tick, as the user gave it; 0: not known
 };
 
 // What a slice is in the life of a run.

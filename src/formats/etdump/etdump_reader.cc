@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "base/text.h"
+#include "profile/delegate_clock.h"
 
 namespace inferprobe::etdump {
 namespace {
@@ -25,13 +28,15 @@ constexpr uint64_t kLargestTime = uint64_t{1} << 62;
 constexpr size_t kMaxTracks = 0xFFFF;  // Slice::track has 16 bits
 constexpr uint32_t kHostTrack = 0;
 constexpr size_t kGuesses = 1 << 14;
+constexpr std::string_view kDelegateCall = "DELEGATE_CALL";
+constexpr int32_t kOtherInstructions = std::numeric_limits<int32_t>::min();
 // Powers of ten up to which the resolution of the host's clock is looked for.
 constexpr int64_t kCoarsestTickNs = 1'000'000'000;
 
 Category CategoryOf(std::string_view name) {
   if (name == "Method::execute") return Category::kMethod;
   if (name == "OPERATOR_CALL") return Category::kOperatorCall;
-  if (name == "DELEGATE_CALL") return Category::kDelegateCall;
+  if (name == kDelegateCall) return Category::kDelegateCall;
   if (name.starts_with("native_call_")) return Category::kKernel;
   if (name == "Method::init" || name == "Program::load_method" || name == "load") {
     return Category::kLoad;
@@ -51,7 +56,11 @@ std::string_view TextOf(const flatbuffers::String* text) {
 class Reader {
  public:
   Reader(Walk walk, const profile::ReadOptions& options, profile::Recording* into)
-      : walk_(std::move(walk)), unit_ns_(options.input_unit_ns), into_(*into), out_(into->profile) {
+      : walk_(std::move(walk)),
+        clocks_(options.delegate_clocks),
+        unit_ns_(options.input_unit_ns),
+        into_(*into),
+        out_(into->profile) {
     if (unit_ns_ <= 0) unit_ns_ = 1;
   }
 
@@ -76,15 +85,8 @@ class Reader {
   }
 
  private:
-  // An event of a delegate, until the call that it belongs to ends.
-  struct Reported {
-    uint32_t slice;
-    int32_t instruction;
-    int32_t chain;
-  };
   struct EngineTrack {
     uint32_t track = kNone;
-    int32_t instruction = -1;
     uint64_t reports = 0;
     uint64_t elsewhere = 0;  // which do not touch their call in time
   };
@@ -102,6 +104,8 @@ class Reader {
     run_begin_ = block_begin_;
     block_runs_ = out_.runs.size();
     has_calls_ = false;
+    lost_events_ = false;
+    lost_method_ = false;
     open_.clear();
     reported_.clear();
     for (uint32_t i = 0; i < block.events; ++i) {
@@ -109,12 +113,16 @@ class Reader {
       if (event == nullptr) return walk_.BrokenEvent(block, i);
       ReadEvent(*event, i);
     }
-    out_.losses.Add(Loss::kEngineOpsOutsideCall, reported_.size());
-    for (const Reported& op : reported_) {
-      ++TrackOf(op.instruction).reports;
-      out_.slices[op.slice].track = static_cast<uint16_t>(TrackOf(op.instruction).track);
+    for (const auto& [instruction, slices] : reported_) {
+      out_.losses.Add(Loss::kEngineOpsOutsideCall, slices.size());
+      EngineTrack& track = TrackOf(instruction);
+      track.reports += slices.size();
+      for (const uint32_t slice : slices) {
+        out_.slices[slice].track = static_cast<uint16_t>(track.track);
+      }
     }
-    if (has_calls_ && out_.runs.size() == block_runs_) AddRunOfSpan();
+    // A method whose times were dropped is not one that was never told of.
+    if (has_calls_ && !lost_method_ && out_.runs.size() == block_runs_) AddRunOfSpan();
     return {};
   }
 
@@ -132,14 +140,14 @@ class Reader {
     const int parts = (event.profile_event() != nullptr ? 1 : 0) +
                       (event.allocation_event() != nullptr ? 1 : 0) +
                       (event.debug_event() != nullptr ? 1 : 0);
-    if (parts != 1) return out_.losses.Add(Loss::kPartsOfEvent);
+    if (parts != 1) return LeaveOut(Loss::kPartsOfEvent, "");
     if (event.profile_event() == nullptr) return out_.losses.Add(Loss::kOtherEvents);
     const ::etdump::ProfileEvent& it = *event.profile_event();
     const uint64_t start = it.start_time();
     const uint64_t end = it.end_time();
-    if (start == 0 && end == 0) return out_.losses.Add(Loss::kZeroTimes);
-    if (end < start) return out_.losses.Add(Loss::kEndBeforeStart);
-    if (end > kLargestTime) return out_.losses.Add(Loss::kTimeOutOfRange);
+    if (start == 0 && end == 0) return LeaveOut(Loss::kZeroTimes, TextOf(it.name()));
+    if (end < start) return LeaveOut(Loss::kEndBeforeStart, TextOf(it.name()));
+    if (end > kLargestTime) return LeaveOut(Loss::kTimeOutOfRange, TextOf(it.name()));
     Guess& guess = guesses_[place % kGuesses];
 
     // ETDumpGen gives metadata to what a delegate reports, be it empty, and to nothing else.
@@ -170,11 +178,20 @@ class Reader {
     by_delegate ? AddReported(slice, args, start, end) : AddHosts(slice, args, start, end);
   }
 
+  // The run that it was part of is not whole any more.
+  void LeaveOut(Loss loss, std::string_view name) {
+    out_.losses.Add(loss);
+    lost_events_ = true;
+    if (CategoryOf(name) != Category::kMethod) return;
+    lost_method_ = true;
+    run_begin_ = static_cast<uint32_t>(out_.slices.size());
+  }
+
   // A delegate's events come before its call ends; until then they wait.
   void AddReported(Slice slice, const SliceArgs& args, uint64_t start, uint64_t end) {
     slice.start_ns = static_cast<int64_t>(start);
     slice.dur_ns = static_cast<int64_t>(end - start);
-    reported_.push_back({static_cast<uint32_t>(out_.slices.size()), args.instruction, args.chain});
+    reported_[args.instruction].push_back(static_cast<uint32_t>(out_.slices.size()));
     out_.slices.push_back(slice);
   }
 
@@ -202,35 +219,34 @@ class Reader {
            inner.start_ns + inner.dur_ns <= outer.start_ns + outer.dur_ns;
   }
 
+  // Older runtimes number no reports: then what came since the last call is this one's.
   void ClaimReported(uint32_t call, const SliceArgs& args, uint64_t start, uint64_t end) {
-    EngineTrack* track = nullptr;
-    size_t kept = 0;
-    for (const Reported& op : reported_) {
-      // Older runtimes number neither: then what was reported since the last call is this one's.
-      const bool ours = op.instruction == args.instruction || op.instruction < 0;
-      if (!ours) {
-        reported_[kept++] = op;
-        continue;
+    for (const int32_t instruction : {args.instruction, -1}) {
+      const auto reports = reported_.find(instruction);
+      if (reports == reported_.end()) continue;
+      EngineTrack& track = TrackOf(args.instruction);
+      for (const uint32_t op : reports->second) {
+        Slice& slice = out_.slices[op];
+        slice.parent = call;
+        slice.track = static_cast<uint16_t>(track.track);
+        const auto op_start = static_cast<uint64_t>(slice.start_ns);
+        const uint64_t op_end = op_start + static_cast<uint64_t>(slice.dur_ns);
+        ++track.reports;
+        track.elsewhere += op_end < start || op_start > end ? 1 : 0;
       }
-      if (track == nullptr) track = &TrackOf(args.instruction);
-      Slice& slice = out_.slices[op.slice];
-      slice.parent = call;
-      slice.track = static_cast<uint16_t>(track->track);
-      const auto op_start = static_cast<uint64_t>(slice.start_ns);
-      const uint64_t op_end = op_start + static_cast<uint64_t>(slice.dur_ns);
-      ++track->reports;
-      track->elsewhere += op_end < start || op_start > end ? 1 : 0;
+      reported_.erase(reports);
     }
-    reported_.resize(kept);
   }
 
+  // Instructions beyond what tracks there can be share one, and that is counted.
   EngineTrack& TrackOf(int32_t instruction) {
-    // All instructions beyond what tracks there can be share the last one.
     auto found = engine_tracks_.find(instruction);
     if (found != engine_tracks_.end()) return found->second;
+    if (out_.tracks.size() + 1 >= kMaxTracks && instruction != kOtherInstructions) {
+      out_.losses.Add(Loss::kTooLarge);
+      return TrackOf(kOtherInstructions);
+    }
     EngineTrack track;
-    track.instruction = instruction;
-    if (out_.tracks.size() >= kMaxTracks) return engine_tracks_.begin()->second;
     track.track = static_cast<uint32_t>(out_.tracks.size());
     profile::Track row;
     row.type = profile::TrackType::kEngine;
@@ -244,9 +260,12 @@ class Reader {
   void FinishEngineTracks() {
     for (auto& [instruction, track] : engine_tracks_) {
       profile::Track& row = out_.tracks[track.track];
-      row.in_ticks = track.elsewhere * 2 > track.reports;
-      row.name = instruction < 0 ? std::string("DELEGATE_CALL")
-                                 : fmt::format("DELEGATE_CALL@{}", instruction);
+      row.name = instruction == kOtherInstructions ? std::string("other delegates")
+                 : instruction < 0                 ? std::string(kDelegateCall)
+                                   : fmt::format("{}@{}", kDelegateCall, instruction);
+      // A clock that the user knows is the delegate's own, wherever its times lie.
+      row.in_ticks = track.elsewhere * 2 > track.reports ||
+                     profile::FindDelegateClock(clocks_, row.name) != nullptr;
       row.name += row.in_ticks ? " (engine-reported, ticks of an unknown clock)"
                                : " (engine-reported, start times not measured)";
     }
@@ -264,6 +283,7 @@ class Reader {
   void AddRun(const Slice& method) {
     while (out_.runs.size() > block_runs_ && out_.runs.back().start_ns >= method.start_ns) {
       run_begin_ = out_.runs.back().first_slice;  // it called that one
+      lost_events_ = lost_events_ || out_.runs.back().incomplete;
       out_.runs.pop_back();
     }
     profile::Run run;
@@ -272,6 +292,8 @@ class Reader {
     run.dur_ns = method.dur_ns;
     run.first_slice = run_begin_;
     run.slice_count = static_cast<uint32_t>(out_.slices.size()) - run_begin_;
+    run.incomplete = lost_events_;
+    lost_events_ = false;
     run_begin_ = static_cast<uint32_t>(out_.slices.size());
     out_.runs.push_back(run);
   }
@@ -282,6 +304,7 @@ class Reader {
     run.mode = profile::RunMode::kProfiled;
     run.first_slice = block_begin_;
     run.slice_count = static_cast<uint32_t>(out_.slices.size()) - block_begin_;
+    run.incomplete = lost_events_;
     int64_t end_ns = 0;
     bool any = false;
     for (uint32_t i = block_begin_; i < out_.slices.size(); ++i) {
@@ -339,6 +362,7 @@ class Reader {
   }
 
   Walk walk_;
+  const std::vector<profile::DelegateClock>& clocks_;
   double unit_ns_;
   profile::Recording& into_;
   profile::Profile& out_;
@@ -356,7 +380,10 @@ class Reader {
   size_t block_runs_ = 0;
   bool has_calls_ = false;
   std::vector<uint32_t> open_;  // slices of the host that nothing encloses so far
-  std::vector<Reported> reported_;
+  // Of delegates, by instruction: events whose call has not ended yet.
+  std::unordered_map<int32_t, std::vector<uint32_t>> reported_;
+  bool lost_events_ = false;  // since the last run's end
+  bool lost_method_ = false;
 };
 
 }  // namespace
