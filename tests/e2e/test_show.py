@@ -35,8 +35,10 @@ def recorded(
     """One `perf` with all its files, and what it printed."""
     folder = tmp_path_factory.mktemp("recorded")
     said = subprocess.run(
-        [command, "perf", str(samples / "vision_xnnpack.pte"), "--iterations", "20"]
-        + ["--output", "r.json", "--trace", "t.pftrace", "--etdump", "e.etdp"],
+        [
+            *(command, "perf", str(samples / "vision_xnnpack.pte"), "--iterations", "20"),
+            *("--output", "r.json", "--trace", "t.pftrace", "--etdump", "e.etdp"),
+        ],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -336,7 +338,10 @@ def test_ticks_survive_a_perfetto_trace(run: Run, shapes: Path, tmp_path: Path) 
     assert result_of(run, tmp_path / "b.etdp")["delegates"] == result_of(run, source)["delegates"]
 
 
-@pytest.mark.parametrize("shape", ["two_blocks_one_empty", "delegate_id_zero", "another_clock"])
+@pytest.mark.parametrize(
+    "shape",
+    ["two_blocks_one_empty", "delegate_id_zero", "another_clock", "no_inner_detail", "allocations"],
+)
 def test_inspector_sees_the_same_after_a_round_trip(
     run: Run, shapes: Path, tmp_path: Path, shape: str
 ) -> None:
@@ -350,7 +355,7 @@ def test_inspector_sees_the_same_after_a_round_trip(
     assert _seen(_inspect(out)) == {key: times for key, times in before.items() if times}
 
 
-def test_the_format_is_by_the_ending_or_by_to(run: Run, shapes: Path, tmp_path: Path) -> None:
+def test_the_format_is_by_the_ending_or_by_to(run: Run, shapes: Path) -> None:
     source = shapes / "no_inner_detail.etdp"
     assert run("convert", source, "x.bin").returncode == 2
     assert "--to" in run("convert", source, "x.bin").stderr
@@ -358,6 +363,31 @@ def test_the_format_is_by_the_ending_or_by_to(run: Run, shapes: Path, tmp_path: 
     assert "Perfetto trace" in run("show", "x.bin").stdout
     said = run("convert", source, "y.bin", "--to", "rings")
     assert said.returncode == 2 and "etdump, json, perfetto" in said.stderr
+
+
+def test_endings_of_later_formats_are_refused(run: Run, shapes: Path, tmp_path: Path) -> None:
+    for name in ["x.chrome.json", "x.node.json"]:
+        said = run("convert", shapes / "no_inner_detail.etdp", name)
+        assert said.returncode == 1 and "this version does not write" in said.stderr
+        assert not (tmp_path / name).exists()
+
+
+def test_losses_are_said_beside_rows_for_programs(run: Run, shapes: Path) -> None:
+    lossy = shapes / "times_that_cannot_be.etdp"
+    for flags in [
+        ["--format", "csv"],
+        ["--format", "markdown"],
+        ["--events"],
+        ["--events", "--format", "json"],
+    ]:
+        said = run("show", lossy, *flags)
+        assert said.returncode == 0
+        assert "end_before_start" in said.stderr and "end_before_start" not in said.stdout, flags
+    for flags in [[], ["--format", "json"]]:
+        assert run("show", lossy, *flags).stderr == ""
+    assert "ET_EVENT_TRACER_ENABLED" in run(
+        "show", shapes / "no_tracer_blocks.etdp", "--format", "csv"
+    ).stderr
 
 
 def test_nothing_is_overwritten_unasked(run: Run, shapes: Path, tmp_path: Path) -> None:
@@ -428,6 +458,7 @@ def test_the_unit_of_an_etdump_can_be_given(
         (["show", "x.etdp", "--delegate-clock", "=5"], "is not NAME=NS_PER_TICK"),
         (["show", "x.etdp", "--format", "xml"], "--format"),
         (["convert", "x.etdp", "y.etdp", "--to", "chrome"], "there is no such format"),
+        (["convert", "x.etdp", "-", "--to", "json"], 'must be a file, not "-"'),
     ],
 )
 def test_wrong_usage_is_exit_2(run: Run, arguments: list[str], says: str) -> None:
@@ -458,7 +489,7 @@ def test_files_that_are_nothing_we_know(run: Run, tmp_path: Path) -> None:
         ("text", 1, 'text: byte 0: begins with "hello, world"'),
         ("empty", 1, "empty: byte 0: the file is empty"),
         ("zeros", 1, "zeros: byte 0: begins with"),
-        ("folder", 2, "folder is a folder"),
+        ("folder", 1, "folder is a folder"),
         ("missing", 1, "missing"),
     ]:
         said = run("show", name)
@@ -468,7 +499,7 @@ def test_files_that_are_nothing_we_know(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_an_error(command: str, shapes: Path) -> None:
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         said = subprocess.run(
             [command, "show", str(shapes / "no_inner_detail.etdp"), "--events"],
             stdout=full,
