@@ -385,9 +385,10 @@ def test_losses_are_said_beside_rows_for_programs(run: Run, shapes: Path) -> Non
         assert "end_before_start" in said.stderr and "end_before_start" not in said.stdout, flags
     for flags in [[], ["--format", "json"]]:
         assert run("show", lossy, *flags).stderr == ""
-    assert "ET_EVENT_TRACER_ENABLED" in run(
-        "show", shapes / "no_tracer_blocks.etdp", "--format", "csv"
-    ).stderr
+    assert (
+        "ET_EVENT_TRACER_ENABLED"
+        in run("show", shapes / "no_tracer_blocks.etdp", "--format", "csv").stderr
+    )
 
 
 def test_nothing_is_overwritten_unasked(run: Run, shapes: Path, tmp_path: Path) -> None:
