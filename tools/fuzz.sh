@@ -27,9 +27,9 @@ runs_of() { sed -nE 's/^stat::number_of_executed_units: *//p' "$1" | tail -n 1; 
 
 # round TARGET SECONDS: one run of libFuzzer.
 round() {
-  local target=$1 corpus=build/fuzz/corpus/$1 dictionary=fuzz/$1.dict
+  local target=$1 corpus=build/fuzz/corpus/$1
   "$build/fuzz/fuzz_$target" -max_total_time="$2" "${LIMITS[@]}" -print_final_stats=1 \
-    -artifact_prefix="out/fuzz/$target-" $([[ -f $dictionary ]] && printf -- '-dict=%s' "$dictionary") \
+    -artifact_prefix="out/fuzz/$target-" \
     "$corpus" "fuzz/seeds/$target" >"build/fuzz/$target.log" 2>&1
 }
 

@@ -145,6 +145,58 @@ TEST(AnalyzeRecording, ADelegateOnItsOwnClockHasTicksAndNoTimes) {
   EXPECT_EQ(Find(result, "DELEGATE_CALL@0")->self_ns, 8000);
 }
 
+// Two runs of one call; in the second the call was dropped.
+TEST(AnalyzeRecording, ARunThatLostEventsIsInNoRowUnlessNoneIsWhole) {
+  Recorded made;
+  const uint32_t call = made.Add(Category::kOperatorCall, "OPERATOR_CALL", 0, 400'000, 0);
+  made.SetParent(call, made.Add(Category::kMethod, "Method::execute", 0, 400'100));
+  made.Add(Category::kMethod, "Method::execute", 500'000, 900'100);
+  FindRuns(&made.recording.profile);
+  made.recording.profile.runs[1].incomplete = true;
+  profile::PerfResult result = AnalyzeRecording(made.recording);
+  EXPECT_EQ(result.profiled_runs, 1U);
+  EXPECT_DOUBLE_EQ(*Find(result, "OPERATOR_CALL@0")->mean_ns, 400'000);
+  EXPECT_DOUBLE_EQ(*Find(result, "between instructions")->mean_ns, 100);
+  EXPECT_EQ(result.losses.Get(profile::Loss::kIncompleteRun), 1U);
+
+  made.recording.profile.runs[0].incomplete = true;
+  result = AnalyzeRecording(made.recording);
+  EXPECT_EQ(result.profiled_runs, 2U);
+  // What is left over holds the time of what was dropped.
+  EXPECT_EQ(Find(result, "between instructions")->mean_ns.missing().status, Status::kUnavailable);
+}
+
+TEST(AnalyzeRecording, ACallsLayersAreItsOwn) {
+  Recorded made;
+  const uint32_t deep = made.Add(Category::kDelegateOp, "deep", 300, 400, 1, 1);
+  const uint32_t inner = made.Add(Category::kDelegateCall, "DELEGATE_CALL", 250, 500, 1);
+  const uint32_t flat = made.Add(Category::kDelegateOp, "flat", 600, 900, 0, 1);
+  const uint32_t outer = made.Add(Category::kDelegateCall, "DELEGATE_CALL", 200, 1000, 0);
+  const uint32_t method = made.Add(Category::kMethod, "Method::execute", 0, 2000);
+  made.SetParent(deep, inner);
+  made.SetParent(inner, outer);
+  made.SetParent(flat, outer);
+  made.SetParent(outer, method);
+  FindRuns(&made.recording.profile);
+  const profile::PerfResult result = AnalyzeRecording(made.recording);
+  ASSERT_EQ(result.delegates.size(), 2U);
+  ASSERT_EQ(result.delegates[0].layers.size(), 1U);
+  EXPECT_EQ(result.delegates[0].layers[0].name, "flat");
+  ASSERT_EQ(result.delegates[1].layers.size(), 1U);
+  EXPECT_EQ(result.delegates[1].layers[0].name, "deep");
+}
+
+TEST(AnalyzeRecording, AKnownTickIsTheResolution) {
+  Recorded made;
+  made.recording.profile.tracks[1].tick_ns = 250;
+  const uint32_t conv = made.Add(Category::kDelegateOp, "conv", 1000, 76'000, 0, 1);
+  const uint32_t call = made.Add(Category::kDelegateCall, "DELEGATE_CALL", 1000, 100'000, 0);
+  made.SetParent(conv, call);
+  made.SetParent(call, made.Add(Category::kMethod, "Method::execute", 0, 200'000));
+  FindRuns(&made.recording.profile);
+  EXPECT_EQ(*AnalyzeRecording(made.recording).delegates[0].resolution_ns, 250);
+}
+
 TEST(AnalyzeRecording, WithoutARunTheSlicesAreSummed) {
   Recorded made;
   made.Add(Category::kScope, "frame", 0, 100);

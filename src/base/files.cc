@@ -49,7 +49,7 @@ Result<int> OpenRegular(const std::string& path, uint64_t* size) {
   if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     const bool folder = S_ISDIR(info.st_mode);
     if (fd >= 0) close(fd);
-    return MakeError(ErrorCode::kInvalidArgument,
+    return MakeError(ErrorCode::kMalformed,
                      fmt::format("{} is {}", path, folder ? "a folder" : "not a regular file"),
                      "give the name of a file");
   }

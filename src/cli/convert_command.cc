@@ -27,6 +27,12 @@ using profile::Recording;
 Result<const formats::Format*> TargetOf(const ConvertCommand& command) {
   const formats::Format* format =
       command.to.empty() ? formats::FormatBySuffix(command.out) : formats::FormatByName(command.to);
+  for (const std::string_view later : {".chrome.json", ".node.json"}) {
+    if (!command.to.empty() || !command.out.ends_with(later)) continue;
+    return MakeError(ErrorCode::kNotBuiltIn,
+                     fmt::format("{}: this version does not write {} files", command.out, later),
+                     "for a result, give --to json or another name");
+  }
   if (format != nullptr) return format;
   if (!command.to.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
@@ -39,6 +45,10 @@ Result<const formats::Format*> TargetOf(const ConvertCommand& command) {
 }
 
 Result<void> CheckFiles(const ConvertCommand& command, base::Overwrite overwrite) {
+  if (command.out == "-") {
+    return MakeError(ErrorCode::kInvalidArgument, "the output must be a file, not \"-\"",
+                     "inferprobe show IN --format json prints a result");
+  }
   INFERPROBE_RETURN_IF_ERROR(base::CheckReadableFile(command.in));
   if (base::SameFile(command.in, command.out) ||
       base::SameFile(command.in, command.out + ".partial")) {

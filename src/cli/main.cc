@@ -48,7 +48,9 @@ constexpr const char* kShowExamples = R"(Examples:
   inferprobe show run.etdp --strict                   exit 1 if data is missing
 
 What FILE is, is decided by its content, not by its name. An ETDump does not say the unit of its
-times: nanoseconds, unless --input-unit tells.)";
+times: nanoseconds, unless --input-unit tells.
+
+Exit codes: 0 good, 1 broken or missing file, or lost data with --strict, 2 wrong usage.)";
 
 constexpr const char* kConvertExamples = R"(Examples:
   inferprobe convert run.etdp run.pftrace             open it in ui.perfetto.dev
@@ -56,7 +58,9 @@ constexpr const char* kConvertExamples = R"(Examples:
   inferprobe convert run.etdp run.json                the figures, as `perf --output` writes them
   inferprobe convert run.etdp trace.bin --to perfetto
 
-What the target has no place for is counted and listed.)";
+What the target has no place for is counted and listed.
+
+Exit codes: 0 good, 1 failed, or lost data with --strict, 2 wrong usage, or OUT exists.)";
 
 constexpr const char* kDoctorExamples = R"(Examples:
   inferprobe doctor

@@ -6,6 +6,7 @@
 #include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
 #include "report/event_list.h"
+#include "report/loss_table.h"
 #include "report/perf_text.h"
 
 namespace inferprobe::cli {
@@ -32,6 +33,12 @@ Result<void> PrintTables(const profile::PerfResult& result, const ShowCommand& c
   return PrintText(report::PerfReport(result, format, text));
 }
 
+// To the side of rows for a program, or of a list of events.
+void PrintLosses(const profile::LossCounts& losses) {
+  const std::string table = report::LossTable(losses);
+  if (!table.empty()) std::fputs(table.substr(1).c_str(), stderr);
+}
+
 }  // namespace
 
 int RunShowCommand(const ShowCommand& command) {
@@ -53,6 +60,10 @@ int RunShowCommand(const ShowCommand& command) {
     }
     losses = result.losses;
   }
+  // The table and the result carry them already.
+  const bool carried =
+      !command.events && (format == report::Format::kTable || format == report::Format::kJson);
+  if (!carried) PrintLosses(losses);
   auto strict = CheckStrict(command.read, losses, command.path);
   return strict ? kGood : PrintError(strict.error());
 }

@@ -64,12 +64,16 @@ class Tree {
   }
 
   std::string Render() {
-    Table table({{"share", Align::kRight},
-                 {"mean", Align::kRight},
-                 {"p50", Align::kRight},
-                 {"calls", Align::kRight},
-                 {"what", Align::kLeft, "", WidthOfNames()},
-                 {"probe cost", Align::kRight}});
+    std::vector<Column> columns = {{"share", Align::kRight},
+                                   {"mean", Align::kRight},
+                                   {"p50", Align::kRight},
+                                   {"calls", Align::kRight},
+                                   {"what", Align::kLeft, "", WidthOfNames()}};
+    // Of a file that does not tell it, there is no column either.
+    const bool known = std::any_of(result_.ops.begin(), result_.ops.end(),
+                                   [](const OpRow& row) { return row.probe_cost_ns.has_value(); });
+    if (known) columns.push_back({"probe cost", Align::kRight});
+    Table table(std::move(columns));
     AddRow(table, 0, "");
     AddChildren(table, 0, "");
     std::string out = table.Render(Format::kTable, 2);
@@ -216,7 +220,9 @@ class Tree {
 
 std::string ResolutionText(const profile::Metric<int64_t>& resolution_ns) {
   if (!resolution_ns || *resolution_ns <= 1) return "";
-  return fmt::format(", whole {}", *resolution_ns == 1000 ? "us" : "ms");
+  if (*resolution_ns == 1000) return ", whole us";
+  if (*resolution_ns == 1'000'000) return ", whole ms";
+  return ", ticks of " + base::FormatDurationNs(static_cast<double>(*resolution_ns));
 }
 
 Cell TicksPerRun(const OpRow& row, const profile::PerfResult& result) {
@@ -257,6 +263,26 @@ void AddToTable(Table& table, const OpRow& row) {
                 Cell::Duration(row.probe_cost_ns)});
 }
 
+// What an engine reported in no delegate call: it belongs to no row, and is not hidden.
+std::string ReportedOutside(const profile::PerfResult& result) {
+  Table table(
+      {{"mean", Align::kRight}, {"ticks", Align::kRight}, {"calls", Align::kRight}, {"what"}});
+  for (const OpRow& row : result.ops) {
+    if (row.type != RowType::kDelegateOp) continue;
+    // Inside another report, or in its call.
+    if (row.parent < result.ops.size()) {
+      const OpRow& parent = result.ops[row.parent];
+      if (parent.kind != Kind::kHostWall || parent.type == RowType::kDelegateCall) continue;
+    }
+    table.AddRow({row.in_ticks ? Cell::Drawn("-") : Cell::Duration(row.mean_ns),
+                  row.in_ticks ? TicksPerRun(row, result) : Cell::Drawn("-"), Calls(row),
+                  Cell::Drawn(NameText(row))});
+  }
+  if (table.size() == 0) return {};
+  return "\nreported outside any delegate call (engine-reported; part of no sum)\n" +
+         table.Render(Format::kTable, 2);
+}
+
 }  // namespace
 
 Table OpTable(const profile::PerfResult& result) {
@@ -282,7 +308,7 @@ std::string OpTree(const profile::PerfResult& result, const PerfTextOptions& opt
 }
 
 std::string DelegateTables(const profile::PerfResult& result, const PerfTextOptions& options) {
-  std::string out;
+  std::string out = ReportedOutside(result);
   for (const profile::DelegateResult& delegate : result.delegates) {
     const std::string name =
         delegate.op < result.ops.size() ? result.ops[delegate.op].name : delegate.backend;

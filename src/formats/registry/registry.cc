@@ -69,6 +69,18 @@ constexpr Format kFormats[] = {
     {"perfetto", "Perfetto trace", ".pftrace", perfetto::LooksLikeTrace, ReadPerfetto},
 };
 
+std::string Known();
+
+std::string HintOn(std::string_view head) {
+  if (head.starts_with("\x1f\x8b")) return "it is compressed: gunzip it first";
+  const size_t first = head.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && (head[first] == '{' || head[first] == '[')) {
+    return "it looks like JSON, but not like a result of inferprobe's, in which schema_version is "
+           "among the first keys";
+  }
+  return "known: " + Known();
+}
+
 std::string Known() {
   std::string list;
   for (const Format& format : kFormats)
@@ -118,7 +130,7 @@ Result<const Format*> FormatOfFile(const std::string& path) {
   return MakeError(ErrorCode::kMalformed,
                    fmt::format("{}: byte 0: begins with \"{}\", which is no format that is known",
                                path, base::ShownBytes(head.substr(0, 16))),
-                   "known: " + Known());
+                   HintOn(head));
 }
 
 Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& options) {

@@ -1,0 +1,88 @@
+#include "profile/delegate_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace inferprobe::profile {
+namespace {
+
+// A call from 1000 to 9000, and in it two reports, the later one first.
+Recording Made(const std::string& delegate) {
+  Recording recording;
+  recording.source.path = "made.etdp";
+  recording.profile.tracks.resize(2);
+  Track& track = recording.profile.tracks[1];
+  track.type = TrackType::kEngine;
+  track.kind = Kind::kEngineReported;
+  track.name = delegate + " (engine-reported, ticks of an unknown clock)";
+  track.in_ticks = true;
+  Slice late;
+  late.start_ns = 400;
+  late.dur_ns = 100;
+  late.parent = 2;
+  late.track = 1;
+  Slice early = late;
+  early.start_ns = 100;
+  early.dur_ns = 300;
+  Slice call;
+  call.start_ns = 1000;
+  call.dur_ns = 8000;
+  recording.profile.slices = {late, early, call};
+  return recording;
+}
+
+TEST(DelegateClock, LengthsAreTicksTimesTheTickFromTheCallsStart) {
+  Recording recording = Made("DELEGATE_CALL@3");
+  ASSERT_TRUE(ApplyDelegateClocks({{"DELEGATE_CALL@3", 2.5}}, &recording));
+  const std::vector<Slice>& slices = recording.profile.slices;
+  EXPECT_EQ(slices[1].start_ns, 1000);
+  EXPECT_EQ(slices[1].dur_ns, 750);
+  EXPECT_EQ(slices[0].start_ns, 1750);
+  EXPECT_EQ(slices[0].dur_ns, 250);
+  EXPECT_FALSE(recording.profile.tracks[1].in_ticks);
+  EXPECT_EQ(recording.profile.tracks[1].tick_ns, 2.5);
+  EXPECT_EQ(slices[2].dur_ns, 8000);
+}
+
+TEST(DelegateClock, ANameFitsOneOrTheFamily) {
+  for (const auto& [delegate, name] : {std::pair{"XnnpackBackend #1", "XnnpackBackend"},
+                                       {"XnnpackBackend #1", "XnnpackBackend #1"},
+                                       {"DELEGATE_CALL@3", "DELEGATE_CALL"},
+                                       {"Npu (v2) #0", "Npu (v2)"}}) {
+    Recording recording = Made(delegate);
+    EXPECT_TRUE(ApplyDelegateClocks({{name, 1}}, &recording)) << delegate << " " << name;
+  }
+  for (const auto& [delegate, name] : {std::pair{"XnnpackBackend #1", "XnnpackBackend #0"},
+                                       {"XnnpackBackend #1", "Xnnpack"},
+                                       {"DELEGATE_CALL@3", "DELEGATE_CALL@"},
+                                       {"DELEGATE_CALL@3", "@3"}}) {
+    Recording recording = Made(delegate);
+    const auto applied = ApplyDelegateClocks({{name, 1}}, &recording);
+    ASSERT_FALSE(applied) << delegate << " " << name;
+    EXPECT_EQ(applied.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(applied.error().hint.find(delegate), std::string::npos);
+  }
+}
+
+TEST(DelegateClock, TwoClocksForOneDelegateAreRefused) {
+  Recording recording = Made("DELEGATE_CALL@3");
+  EXPECT_FALSE(ApplyDelegateClocks({{"DELEGATE_CALL", 1}, {"DELEGATE_CALL@3", 2}}, &recording));
+}
+
+TEST(DelegateClock, TimesBeyondTheClockAreCounted) {
+  Recording recording = Made("DELEGATE_CALL@3");
+  recording.profile.slices[0].start_ns = std::numeric_limits<int64_t>::max();
+  recording.profile.slices[1].start_ns = std::numeric_limits<int64_t>::min();
+  recording.profile.slices[1].dur_ns = std::numeric_limits<int64_t>::max();
+  ASSERT_TRUE(ApplyDelegateClocks({{"DELEGATE_CALL@3", 1e12}}, &recording));
+  EXPECT_GE(recording.profile.losses.Get(Loss::kTimeOutOfRange), 2U);
+  for (const Slice& slice : recording.profile.slices) {
+    EXPECT_GE(slice.dur_ns, 0);
+    EXPECT_GE(slice.start_ns + slice.dur_ns, slice.start_ns);
+  }
+}
+
+}  // namespace
+}  // namespace inferprobe::profile
