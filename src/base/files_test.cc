@@ -29,7 +29,7 @@ TEST(ReadFile, ErrorsNameTheFile) {
 
   const auto directory = ReadFile(folder.path());
   ASSERT_FALSE(directory);
-  EXPECT_EQ(directory.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(directory.error().code, ErrorCode::kMalformed);
   EXPECT_NE(directory.error().message.find("folder"), std::string::npos);
 }
 
@@ -71,7 +71,7 @@ TEST(CheckReadableFile, APipeIsRefusedWithoutWaiting) {
   if (pid == 0) {
     alarm(10);
     const auto result = ReadFile(folder.File("pipe"));
-    _exit(!result && result.error().code == ErrorCode::kInvalidArgument ? 0 : 1);
+    _exit(!result && result.error().code == ErrorCode::kMalformed ? 0 : 1);
   }
   int status = 0;
   waitpid(pid, &status, 0);
