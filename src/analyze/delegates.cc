@@ -14,7 +14,6 @@ namespace {
 
 using profile::DelegateResult;
 using profile::Kind;
-using profile::kNone;
 using profile::Loss;
 using profile::Metric;
 using profile::OpRow;
