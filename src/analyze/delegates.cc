@@ -107,7 +107,7 @@ class DelegateWriter {
     for (const size_t i : reports) {
       OpRow& op = ops_[i];
       if (op.parent == call.id) {
-        reported_ns += op.total_ns;
+        reported_ns = SaturatingAdd(reported_ns, op.total_ns);
         count += op.calls;
       }
       const double call_ns =

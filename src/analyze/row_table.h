@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,13 @@
 #include "profile/result.h"
 
 namespace inferprobe::analyze {
+
+// A recording may hold times whose sum no 64 bits hold; a wrapped sum would be a made-up time.
+inline int64_t SaturatingAdd(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
 
 // What makes two slices the same row.
 struct RowKey {

@@ -83,7 +83,7 @@ class Summary {
     for (uint32_t i = 0; i < inside.size(); ++i) {
       if (row_[i] == kNone) continue;
       if (const uint32_t parent = ParentOf(i); parent != kNone) {
-        inside[parent] += profile_.slices[i].dur_ns;
+        inside[parent] = SaturatingAdd(inside[parent], profile_.slices[i].dur_ns);
       }
     }
     extremes_.resize(table_.size());
@@ -94,8 +94,8 @@ class Summary {
       Extremes& extremes = extremes_[row_[i]];
       extremes.least_ns = row.calls == 0 ? dur_ns : std::min(extremes.least_ns, dur_ns);
       extremes.most_ns = std::max(extremes.most_ns, dur_ns);
-      row.total_ns += dur_ns;
-      row.self_ns += dur_ns - inside[i];
+      row.total_ns = SaturatingAdd(row.total_ns, dur_ns);
+      row.self_ns = SaturatingAdd(row.self_ns, dur_ns - inside[i]);
       ++row.calls;
     }
   }

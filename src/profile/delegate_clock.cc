@@ -90,6 +90,12 @@ Result<void> ApplyDelegateClocks(const std::vector<DelegateClock>& clocks, Recor
       names.insert(DelegateName(track.name));
       if (!Fits(clock.name, DelegateName(track.name))) continue;
       any = true;
+      if (!track.in_ticks && !given[i]) {
+        return MakeError(ErrorCode::kInvalidArgument,
+                         fmt::format("{}: the times of \"{}\" are in nanoseconds already",
+                                     recording->source.path, DelegateName(track.name)),
+                         "give its clock with the file in which it has ticks");
+      }
       if (given[i]) {
         return MakeError(
             ErrorCode::kInvalidArgument,

@@ -19,8 +19,9 @@ struct Recording {
   Profile profile;
   ModelFacts model;
   EngineFacts engine;
-  Metric<double> event_cost_ns;  // of recording one event
-  Metric<int64_t> iterations;    // as fixed by `perf --iterations`; missing: its length was open
+  Metric<double> event_cost_ns;          // of recording one event
+  std::vector<int64_t> incomplete_runs;  // starts of runs, found by FindRuns, that lost events
+  Metric<int64_t> iterations;  // as fixed by `perf --iterations`; missing: its length was open
 };
 
 // The tick of a delegate's clock, as the user knows it.

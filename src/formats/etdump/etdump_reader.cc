@@ -117,6 +117,7 @@ class Reader {
       out_.losses.Add(Loss::kEngineOpsOutsideCall, slices.size());
       EngineTrack& track = TrackOf(instruction);
       track.reports += slices.size();
+      track.elsewhere += slices.size();  // on whose clock, no call tells
       for (const uint32_t slice : slices) {
         out_.slices[slice].track = static_cast<uint16_t>(track.track);
       }
@@ -147,7 +148,7 @@ class Reader {
     const uint64_t end = it.end_time();
     if (start == 0 && end == 0) return LeaveOut(Loss::kZeroTimes, TextOf(it.name()));
     if (end < start) return LeaveOut(Loss::kEndBeforeStart, TextOf(it.name()));
-    if (end > kLargestTime) return LeaveOut(Loss::kTimeOutOfRange, TextOf(it.name()));
+    if (IsBeyond(end)) return LeaveOut(Loss::kTimeOutOfRange, TextOf(it.name()));
     Guess& guess = guesses_[place % kGuesses];
 
     // ETDumpGen gives metadata to what a delegate reports, be it empty, and to nothing else.
@@ -316,6 +317,12 @@ class Reader {
     }
     run.dur_ns = end_ns - run.start_ns;
     out_.runs.push_back(run);
+  }
+
+  // Also in the unit that the user gave.
+  [[nodiscard]] bool IsBeyond(uint64_t units) const {
+    return units > kLargestTime ||
+           static_cast<double>(units) * std::max(unit_ns_, 1.0) > static_cast<double>(kLargestTime);
   }
 
   [[nodiscard]] int64_t HostNs(uint64_t units) const {

@@ -150,12 +150,16 @@ class Encoder {
     // would be counted from it.
     for (const Slice& slice : profile_.slices) origin_ns_ = std::min(origin_ns_, slice.start_ns);
 
+    const bool any_whole = std::any_of(
+        profile_.runs.begin(), profile_.runs.end(),
+        [](const profile::Run& run) { return profile::GivesRows(run.mode) && !run.incomplete; });
     std::vector<Offset<::etdump::RunData>> blocks;
     for (auto& [pid, loads] : LoadsByProcess()) {
       INFERPROBE_RETURN_IF_ERROR(AddBlock("Default", std::move(loads), blocks));
     }
     for (const profile::Run& run : profile_.runs) {
-      if (!profile::GivesRows(run.mode)) continue;
+      // An ETDump cannot say that a run is not whole; its events are counted as left out.
+      if (!profile::GivesRows(run.mode) || (run.incomplete && any_whole)) continue;
       INFERPROBE_RETURN_IF_ERROR(AddBlock("Execute", EventsOf(run), blocks));
     }
     builder_.FinishSizePrefixed(

@@ -132,6 +132,9 @@ void ReadNote(std::string_view key, std::string_view value, Recording* recording
     Parse(value, clock.read_cost_ps);
   } else if (key == "event_cost_ns") {
     ParseMetric(value, recording->event_cost_ns);
+  } else if (key.starts_with("incomplete run ")) {
+    int64_t start_ns = 0;
+    if (Parse(value, start_ns)) recording->incomplete_runs.push_back(start_ns);
   } else if (key == "iterations") {
     ParseMetric(value, recording->iterations);
   } else if (key == "process_name") {
@@ -165,6 +168,12 @@ Notes NotesOf(const profile::Profile& profile, const profile::ModelFacts& model,
   if (clock.read_cost_ps != 0) notes.AddNumber("clock_read_cost_ps", clock.read_cost_ps);
   notes.AddMetric("event_cost_ns", event_cost_ns);
   notes.AddMetric("iterations", iterations);
+  // Those without a run slice of their own, which says it itself.
+  size_t incomplete = 0;
+  for (const profile::Run& run : profile.runs) {
+    if (run.mode != profile::RunMode::kProfiled || !run.incomplete) continue;
+    notes.AddNumber(fmt::format("incomplete run {}", incomplete++), run.start_ns);
+  }
   notes.AddMetric("instructions", model.instructions);
   if (!model.instruction_names.empty()) {
     notes.AddNumber("instruction_names", model.instruction_names.size());

@@ -253,7 +253,10 @@ std::vector<uint32_t> Slices::Places() {
   if (!runs_.empty() && !std::is_sorted(order_.begin(), order_.end(), in_order)) {
     std::sort(order_.begin(), order_.end(), in_order);
   }
-  std::erase_if(runs_, [&](const RunSlice& run) { return IsDropped(slices[run.slice]); });
+  // A run on an engine's track is none of ours: what is in it could stand before it.
+  std::erase_if(runs_, [&](const RunSlice& run) {
+    return IsDropped(slices[run.slice]) || IsEngine(slices[run.slice]);
+  });
   std::stable_sort(runs_.begin(), runs_.end(), [](const RunSlice& a, const RunSlice& b) {
     return a.facts.index < b.facts.index;
   });

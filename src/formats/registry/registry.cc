@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "analyze/recording.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -141,7 +143,13 @@ Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& opt
   if (opened->recording) {
     INFERPROBE_RETURN_IF_ERROR(
         profile::ApplyDelegateClocks(options.delegate_clocks, &*opened->recording));
-    if (opened->recording->profile.runs.empty()) analyze::FindRuns(&opened->recording->profile);
+    profile::Profile& profile = opened->recording->profile;
+    if (profile.runs.empty()) {
+      analyze::FindRuns(&profile);
+      const std::vector<int64_t>& incomplete = opened->recording->incomplete_runs;
+      const std::set<int64_t> starts(incomplete.begin(), incomplete.end());
+      for (profile::Run& run : profile.runs) run.incomplete = starts.count(run.start_ns) != 0;
+    }
   }
   return opened;
 }
