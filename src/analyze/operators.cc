@@ -113,6 +113,9 @@ class TableWriter {
       op.probe_cost_ns = {Status::kNotMeasured, "its cost is inside the call's row"};
     }
     op.mean_ns = static_cast<double>(row.total_ns) / runs;
+    if (row.total_ns == std::numeric_limits<int64_t>::max()) {
+      op.mean_ns = {Status::kOverflow, "the sum of its times does not fit 64 bits"};
+    }
     op.p50_ns = builder_.runs() >= 2
                     ? Metric<double>(row.MedianPerRun(builder_.runs()))
                     : Metric<double>(Status::kTooFewSamples, "needs 2 profiled runs, has 1");
