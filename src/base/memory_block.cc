@@ -153,4 +153,12 @@ void MemoryBlock::Discard() const {
   if (private_ && data_ != nullptr) madvise(data_, size_, MADV_DONTNEED);
 }
 
+void PreferLargePages(void* memory, size_t bytes) {
+  constexpr uintptr_t kLargePage = uintptr_t{1} << 21;
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  const uintptr_t first = (begin + kLargePage - 1) / kLargePage * kLargePage;
+  const uintptr_t end = (begin + bytes) / kLargePage * kLargePage;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+}
+
 }  // namespace inferprobe::base

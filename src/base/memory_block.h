@@ -47,4 +47,8 @@ class MemoryBlock {
   [[nodiscard]] bool Populate(size_t begin, size_t end) const;
 };
 
+// Memory that is about to be filled once: the system may take large pages for the whole of them
+// within, which saves hundreds of page faults a MB. Advice; it changes nothing else.
+void PreferLargePages(void* memory, size_t bytes);
+
 }  // namespace inferprobe::base

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/memory_block.h"
 #include "base/text.h"
 #include "profile/delegate_clock.h"
 
@@ -68,6 +69,7 @@ class Reader {
     auto events = walk_.CountEvents();
     if (!events) return tl::unexpected(events.error());
     out_.slices.reserve(*events);
+    base::PreferLargePages(out_.slices.data(), *events * sizeof(Slice));
     profile::Track host;
     host.name = "recorded thread";
     out_.tracks.push_back(std::move(host));
