@@ -19,7 +19,9 @@ targets=("$@")
 [[ $# -gt 0 ]] || targets=(etdump npy perfetto result rings)
 build=${FUZZ_BUILD:-build/asan}
 # The quarantine would count against the limit of memory.
-export ASAN_OPTIONS=quarantine_size_mb=16:allow_addr2line=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+export ASAN_OPTIONS=quarantine_size_mb=16${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+# Of binutils, which is there; llvm-symbolizer may be missing, or of another version.
+export ASAN_SYMBOLIZER_PATH=${ASAN_SYMBOLIZER_PATH:-$(command -v addr2line)}
 
 # The last "cov: N ft: N" of a log, as "N N".
 coverage_of() { sed -nE 's/.*cov: ([0-9]+) ft: ([0-9]+).*/\1 \2/p' "$1" | tail -n 1; }

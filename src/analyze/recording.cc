@@ -53,7 +53,10 @@ std::string StartedAt(const Profile& profile) {
   for (const Slice& slice : profile.slices) {
     if (!profile.tracks[slice.track].in_ticks) first_ns = std::min(first_ns, slice.start_ns);
   }
-  const int64_t unix_ns = first_ns + profile.clock.realtime_minus_monotonic_ns;
+  int64_t unix_ns = 0;
+  if (__builtin_add_overflow(first_ns, profile.clock.realtime_minus_monotonic_ns, &unix_ns)) {
+    return "";
+  }
   const std::chrono::system_clock::time_point when{std::chrono::nanoseconds(unix_ns)};
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                      fmt::gmtime(std::chrono::floor<std::chrono::seconds>(when)));

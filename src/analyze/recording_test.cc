@@ -224,6 +224,14 @@ TEST(AnalyzeRecording, ARowThatFewRunsHaveHasTheMedianOfAll) {
   EXPECT_DOUBLE_EQ(*Find(result, "else")->p50_ns, 10'000);
 }
 
+// Found by fuzz_perfetto.
+TEST(AnalyzeRecording, AStartThatNoClockCanTellIsLeftOut) {
+  Recorded made;
+  made.recording.profile.clock.realtime_minus_monotonic_ns = 1'700'000'000'000'000'000;
+  made.Add(Category::kScope, "late", 9'223'372'036'854'000'000, 9'223'372'036'854'000'001);
+  EXPECT_EQ(AnalyzeRecording(made.recording).started_at, "");
+}
+
 TEST(AnalyzeRecording, AnEmptyRecordingHasNothing) {
   const profile::PerfResult result = AnalyzeRecording(Recording());
   EXPECT_TRUE(result.ops.empty());

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_map>
-#include <utility>
+#include <vector>
 
 namespace inferprobe::profile {
 namespace {
@@ -34,38 +37,65 @@ int64_t Nanoseconds(int64_t ticks, double ns_per_tick) {
       std::clamp(static_cast<double>(ticks) * ns_per_tick, -kLargestNs, kLargestNs));
 }
 
+// By track; nullopt: its times stay as they are.
+using Ticks = std::vector<std::optional<double>>;
+
+uint64_t CallOf(const Slice& slice) { return uint64_t{slice.track} << 32 | slice.parent; }
+
 // The earliest report of each call, in ticks; within a call, reports may come in any order.
-std::unordered_map<uint32_t, int64_t> FirstTicks(uint32_t track, const Profile& profile) {
-  std::unordered_map<uint32_t, int64_t> first;
+std::unordered_map<uint64_t, int64_t> FirstTicks(const Ticks& ns_per_tick, const Profile& profile) {
+  std::unordered_map<uint64_t, int64_t> first;
   for (const Slice& slice : profile.slices) {
-    if (slice.track != track) continue;
-    const auto [found, is_new] = first.try_emplace(slice.parent, slice.start_ns);
+    if (!ns_per_tick[slice.track]) continue;
+    const auto [found, is_new] = first.try_emplace(CallOf(slice), slice.start_ns);
     if (!is_new) found->second = std::min(found->second, slice.start_ns);
   }
   return first;
 }
 
-// Lengths times the tick, and from the call's start.
-void Scale(uint32_t track, double ns_per_tick, Profile* profile) {
-  const std::unordered_map<uint32_t, int64_t> first = FirstTicks(track, *profile);
+// Lengths times the tick, and from the call's start. All tracks in one go: there may be as many of
+// them as slices.
+void Scale(const Ticks& ns_per_tick, Profile* profile) {
+  const std::unordered_map<uint64_t, int64_t> first = FirstTicks(ns_per_tick, *profile);
   for (Slice& slice : profile->slices) {
-    if (slice.track != track) continue;
-    const int64_t origin = first.at(slice.parent);
+    const std::optional<double>& tick_ns = ns_per_tick[slice.track];
+    if (!tick_ns) continue;
+    const int64_t origin = first.at(CallOf(slice));
     const int64_t call_ns =
         slice.parent < profile->slices.size() ? profile->slices[slice.parent].start_ns : 0;
     int64_t ticks = 0;
     int64_t start_ns = 0;
     if (__builtin_sub_overflow(slice.start_ns, origin, &ticks) ||
-        __builtin_add_overflow(call_ns, Nanoseconds(ticks, ns_per_tick), &start_ns) ||
+        __builtin_add_overflow(call_ns, Nanoseconds(ticks, *tick_ns), &start_ns) ||
         start_ns > kLatestNs) {
       profile->losses.Add(Loss::kTimeOutOfRange);
       start_ns = call_ns;
     }
-    const int64_t length_ns = Nanoseconds(slice.dur_ns, ns_per_tick);
+    const int64_t length_ns = Nanoseconds(slice.dur_ns, *tick_ns);
     if (length_ns > kLatestNs) profile->losses.Add(Loss::kTimeOutOfRange);
     slice.start_ns = start_ns;
     slice.dur_ns = std::min(length_ns, kLatestNs);
   }
+}
+
+tl::unexpected<Error> NoSuchDelegate(const std::string& wanted, const Recording& recording) {
+  std::set<std::string_view> names;
+  for (const Track& track : recording.profile.tracks) {
+    if (track.type == TrackType::kEngine) names.insert(DelegateName(track.name));
+  }
+  std::string list;
+  size_t listed = 0;
+  for (const std::string_view name : names) {
+    if (++listed > kMostListed) break;
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  if (names.size() > kMostListed) list += fmt::format(", ... {} in all", names.size());
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}: no delegate of the name \"{}\" reports anything",
+                               recording.source.path, wanted),
+                   list.empty()
+                       ? std::string("no delegate in this file reports operators of its own")
+                       : "delegates that do: " + list);
 }
 
 }  // namespace
@@ -80,49 +110,38 @@ const DelegateClock* FindDelegateClock(const std::vector<DelegateClock>& clocks,
 
 Result<void> ApplyDelegateClocks(const std::vector<DelegateClock>& clocks, Recording* recording) {
   Profile& profile = recording->profile;
-  std::vector<bool> given(profile.tracks.size());
+  Ticks ns_per_tick(profile.tracks.size());
   for (const DelegateClock& clock : clocks) {
     bool any = false;
-    std::set<std::string_view> names;
     for (uint32_t i = 0; i < profile.tracks.size(); ++i) {
-      Track& track = profile.tracks[i];
-      if (track.type != TrackType::kEngine) continue;
-      names.insert(DelegateName(track.name));
-      if (!Fits(clock.name, DelegateName(track.name))) continue;
+      const Track& track = profile.tracks[i];
+      const std::string_view name = DelegateName(track.name);
+      if (track.type != TrackType::kEngine || !Fits(clock.name, name)) continue;
       any = true;
-      if (!track.in_ticks && !given[i]) {
+      if (!track.in_ticks) {
         return MakeError(ErrorCode::kInvalidArgument,
                          fmt::format("{}: the times of \"{}\" are in nanoseconds already",
-                                     recording->source.path, DelegateName(track.name)),
+                                     recording->source.path, name),
                          "give its clock with the file in which it has ticks");
       }
-      if (given[i]) {
-        return MakeError(
-            ErrorCode::kInvalidArgument,
-            fmt::format("two clocks are given for the delegate \"{}\"", DelegateName(track.name)),
-            "give each delegate one");
+      if (ns_per_tick[i]) {
+        return MakeError(ErrorCode::kInvalidArgument,
+                         fmt::format("two clocks are given for the delegate \"{}\"", name),
+                         "give each delegate one");
       }
-      given[i] = true;
-      Scale(i, clock.ns_per_tick, &profile);
-      track.in_ticks = false;
-      track.tick_ns = clock.ns_per_tick;
-      track.name = fmt::format("{} (engine-reported, ticks of {:g} ns, start times not measured)",
-                               DelegateName(track.name), clock.ns_per_tick);
+      ns_per_tick[i] = clock.ns_per_tick;
     }
-    if (any) continue;
-    std::string list;
-    size_t listed = 0;
-    for (const std::string_view name : names) {
-      if (++listed > kMostListed) break;
-      list += (list.empty() ? "" : ", ") + std::string(name);
-    }
-    if (names.size() > kMostListed) list += fmt::format(", ... {} in all", names.size());
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: no delegate of the name \"{}\" reports anything",
-                                 recording->source.path, clock.name),
-                     list.empty()
-                         ? std::string("no delegate in this file reports operators of its own")
-                         : "delegates that do: " + list);
+    if (!any) return NoSuchDelegate(clock.name, *recording);
+  }
+  if (clocks.empty()) return {};
+  Scale(ns_per_tick, &profile);
+  for (uint32_t i = 0; i < profile.tracks.size(); ++i) {
+    if (!ns_per_tick[i]) continue;
+    Track& track = profile.tracks[i];
+    track.in_ticks = false;
+    track.tick_ns = *ns_per_tick[i];
+    track.name = fmt::format("{} (engine-reported, ticks of {:g} ns, start times not measured)",
+                             DelegateName(track.name), track.tick_ns);
   }
   return {};
 }

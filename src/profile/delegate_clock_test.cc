@@ -46,6 +46,27 @@ TEST(DelegateClock, LengthsAreTicksTimesTheTickFromTheCallsStart) {
   EXPECT_EQ(slices[2].dur_ns, 8000);
 }
 
+// A clock of the family changes many names; of an unknown one, nothing.
+TEST(DelegateClock, ALargeFamilyIsScaledAtOnceAndAnErrorChangesNothing) {
+  constexpr uint32_t kTracks = 20'000;
+  Recording recording = Made("a long family name for a delegate@0");
+  Profile& profile = recording.profile;
+  const Slice report = profile.slices[0];
+  for (uint32_t i = 1; i < kTracks; ++i) {
+    profile.tracks.push_back(profile.tracks[1]);
+    profile.tracks.back().name = "a long family name for a delegate@" + std::to_string(i);
+    profile.slices.push_back(report);
+    profile.slices.back().track = static_cast<uint16_t>(i + 1);
+  }
+  EXPECT_FALSE(
+      ApplyDelegateClocks({{"a long family name for a delegate", 2}, {"none", 1}}, &recording));
+  EXPECT_TRUE(profile.tracks[1].in_ticks);
+  EXPECT_EQ(profile.slices.back().dur_ns, report.dur_ns);
+  ASSERT_TRUE(ApplyDelegateClocks({{"a long family name for a delegate", 2}}, &recording));
+  for (uint32_t i = 1; i <= kTracks; ++i) ASSERT_FALSE(profile.tracks[i].in_ticks);
+  EXPECT_EQ(profile.slices.back().dur_ns, 2 * report.dur_ns);
+}
+
 TEST(DelegateClock, ANameFitsOneOrTheFamily) {
   for (const auto& [delegate, name] : {std::pair{"XnnpackBackend #1", "XnnpackBackend"},
                                        {"XnnpackBackend #1", "XnnpackBackend #1"},
