@@ -17,7 +17,7 @@
  *
  * The rule that people break: a site is static, its name lives as long as the process, and a scope
  * is ended on the thread that began it, the innermost first. */
-/* NOLINTBEGIN(readability-identifier-naming): names as C libraries have them */
+/* NOLINTBEGIN(readability-identifier-naming,modernize-deprecated-headers): it is C */
 #ifndef INFERPROBE_INFERPROBE_H_
 #define INFERPROBE_INFERPROBE_H_
 
@@ -99,4 +99,4 @@ static inline void inferprobe_counter(inferprobe_site* site, double value) {
 #endif
 
 #endif /* INFERPROBE_INFERPROBE_H_ */
-/* NOLINTEND(readability-identifier-naming) */
+/* NOLINTEND(readability-identifier-naming,modernize-deprecated-headers) */

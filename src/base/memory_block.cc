@@ -154,11 +154,11 @@ void MemoryBlock::Discard() const {
 }
 
 void PreferLargePages(void* memory, size_t bytes) {
-  constexpr uintptr_t kLargePage = uintptr_t{1} << 21;
-  const auto begin = reinterpret_cast<uintptr_t>(memory);
-  const uintptr_t first = (begin + kLargePage - 1) / kLargePage * kLargePage;
-  const uintptr_t end = (begin + bytes) / kLargePage * kLargePage;
-  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+  constexpr size_t kLargePage = size_t{1} << 21;
+  const size_t begin = (kLargePage - reinterpret_cast<uintptr_t>(memory) % kLargePage) % kLargePage;
+  if (begin >= bytes) return;
+  const size_t whole = (bytes - begin) / kLargePage * kLargePage;
+  if (whole != 0) madvise(static_cast<std::byte*>(memory) + begin, whole, MADV_HUGEPAGE);
 }
 
 }  // namespace inferprobe::base
