@@ -89,6 +89,14 @@ void DescribeLatency(Archive& archive, Latency& latency) {
     }
   }
   archive.Samples(field::kSamples, latency.samples_ms);
+  if constexpr (Archive::kReading) {
+    uint64_t samples = 0;
+    for (const std::vector<double>& process : latency.samples_ms) samples += process.size();
+    // A list that is empty was taken out to save space.
+    if (samples != 0 && samples != latency.count) {
+      archive.Refuse(field::kCount, "as many as there are samples, " + std::to_string(samples));
+    }
+  }
 }
 
 template <class Archive, class Perturbation>

@@ -150,7 +150,7 @@ PerfResult Extremes() {
       {{0.1, 0.2, 0.30000000000000004, 1e-9, 123456789.123456789, 5e-324}, {}});
   result.latency.std = std::numeric_limits<double>::quiet_NaN();
   result.latency.max = std::numeric_limits<double>::infinity();
-  result.load_ms = 1.7976931348623157e308;
+  result.load_ms = 9.999999999999999e29;  // the largest that is read
   profile::OpRow row;
   row.name = "largest";
   row.total_ns = std::numeric_limits<int64_t>::max();
