@@ -16,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/owned_fd.h"
+#include "base/unfinished_files.h"
 
 namespace inferprobe::base {
 namespace {
@@ -270,6 +271,7 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path, Overwrite overwri
   file.partial_ = target->direct ? path : target->path + std::string(kPartial);
   file.overwrite_ = overwrite;
   file.direct_ = target->direct;
+  if (!file.direct_) file.unfinished_ = KeepUnfinished(file.partial_);
   file.fd_ = fd->Release();
   return file;
 }
@@ -286,6 +288,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   error_ = std::move(other.error_);
   written_ = other.written_;
   fd_ = std::exchange(other.fd_, -1);
+  unfinished_ = std::exchange(other.unfinished_, kNotKept);
   failed_ = other.failed_;
   direct_ = other.direct_;
   overwrite_ = other.overwrite_;
@@ -298,15 +301,18 @@ void AtomicFile::Discard() {
   if (fd_ < 0) return;
   // Before the lock goes: afterwards the name may be another's.
   if (!direct_) unlink(partial_.c_str());
-  close(fd_);
-  fd_ = -1;
+  Close();
+}
+
+void AtomicFile::Close() {
+  ForgetUnfinished(std::exchange(unfinished_, kNotKept));
+  close(std::exchange(fd_, -1));
 }
 
 void AtomicFile::Abandon() {
   if (fd_ < 0) return;
   (void)Flush();
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
+  if (fd_ >= 0) Close();
 }
 
 Result<void> AtomicFile::Fail(const char* doing, int error) {
@@ -363,7 +369,7 @@ Result<void> AtomicFile::Commit() {
   } else if (rename(partial_.c_str(), target_.c_str()) != 0) {
     return Fail("rename to", errno);
   }
-  close(std::exchange(fd_, -1));
+  Close();
   SyncDirectory(target_);
   return {};
 }

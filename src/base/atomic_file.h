@@ -46,6 +46,7 @@ class AtomicFile {
   AtomicFile() = default;
   Result<void> Fail(const char* doing, int error);
   void Discard();
+  void Close();
 
   std::string path_;    // as given
   std::string target_;  // where the file appears: of a link that stays, what it points to
@@ -54,6 +55,7 @@ class AtomicFile {
   Error error_;
   uint64_t written_ = 0;
   int fd_ = -1;
+  int unfinished_ = -1;  // base/unfinished_files.h
   bool failed_ = false;
   bool direct_ = false;  // a device: written in place, not renamed
   Overwrite overwrite_ = Overwrite::kRefuse;

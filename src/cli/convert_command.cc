@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/atomic_file.h"
 #include "base/files.h"
@@ -88,17 +89,23 @@ Result<void> WriteTrace(const formats::Format& target, const Recording& recordin
   return etdump::WriteEtdump(recording.profile, path, overwrite, losses);
 }
 
+// Beside what was written, which may have gone to standard output.
+Result<void> PrintSummary(const std::string& text, const std::string& out) {
+  if (!base::SameFile(out, "/dev/stdout")) return PrintText(text);
+  std::fputs(text.c_str(), stderr);
+  return {};
+}
+
 }  // namespace
 
 int RunConvertCommand(const ConvertCommand& command) {
   base::TurnWriteSignalsIntoErrors();
-  auto options = ReadOptionsOf(command.read);
-  if (!options) return PrintError(options.error());
+  base::RemoveUnfinishedOnInterrupt();
   auto target = TargetOf(command);
   if (!target) return PrintError(target.error());
   const auto overwrite = command.force ? base::Overwrite::kForce : base::Overwrite::kRefuse;
   if (auto checked = CheckFiles(command, overwrite); !checked) return PrintError(checked.error());
-  auto opened = formats::OpenFile(command.in, *options);
+  auto opened = OpenFile(command.in, command.read, command.quiet);
   if (!opened) return PrintError(opened.error());
 
   LossCounts losses;
@@ -127,8 +134,9 @@ int RunConvertCommand(const ConvertCommand& command) {
   }
   if (!command.quiet) {
     auto printed =
-        PrintText(fmt::format("wrote      {}   {}, of {}\n{}", base::TerminalText(command.out),
-                              what, base::TerminalText(command.in), report::LossTable(losses)));
+        PrintSummary(fmt::format("wrote      {}   {}, of {}\n{}", base::TerminalText(command.out),
+                                 what, base::TerminalText(command.in), report::LossTable(losses)),
+                     command.out);
     if (!printed) return PrintError(printed.error());
   }
   auto strict = CheckStrict(command.read, losses, command.in);

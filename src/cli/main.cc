@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
@@ -75,6 +76,14 @@ std::string WholeNumber(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   return whole ? "" : "\"" + text + "\" is no whole number from 0 to 18446744073709551615";
+}
+
+// In the words of this command line.
+std::string TextOf(const CLI::ParseError& error) {
+  constexpr std::string_view kValueForFlag = " was given a disallowed flag override";
+  const std::string text = error.what();
+  if (!text.ends_with(kValueForFlag)) return text;
+  return "--" + text.substr(0, text.size() - kValueForFlag.size()) + " takes no value";
 }
 
 std::string NotEmpty(const std::string& text) {
@@ -182,6 +191,7 @@ int Main(int argc, char** argv) {
   app.footer(kExamples);
   app.set_version_flag("--version", "inferprobe " INFERPROBE_VERSION);
   app.require_subcommand(1);
+  app.option_defaults()->disable_flag_override();  // else --strict=no would be taken
 
   PerfCommand perf;
   AddPerf(
@@ -221,8 +231,8 @@ int Main(int argc, char** argv) {
     const std::string command = app.get_subcommands().empty()
                                     ? "inferprobe"
                                     : "inferprobe " + app.get_subcommands().front()->get_name();
-    return PrintError(
-        {ErrorCode::kInvalidArgument, error.what(), "`" + command + " --help` says what there is"});
+    return PrintError({ErrorCode::kInvalidArgument, TextOf(error),
+                       "`" + command + " --help` says what there is"});
   }
   if (app.got_subcommand("worker")) return measure::RunWorker();
   if (app.got_subcommand("doctor")) return RunDoctorCommand(doctor);

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <optional>
 
+#include "base/terminal.h"
 #include "base/text.h"
+#include "cli/progress_line.h"
 
 namespace inferprobe::cli {
 namespace {
@@ -21,8 +23,6 @@ std::optional<double> Nanoseconds(std::string_view text) {
   if (!whole || !std::isfinite(value) || value <= 0 || value > kLongestTickNs) return std::nullopt;
   return value;
 }
-
-}  // namespace
 
 Result<profile::ReadOptions> ReadOptionsOf(const ReadFlags& flags) {
   profile::ReadOptions options;
@@ -57,6 +57,16 @@ Result<profile::ReadOptions> ReadOptionsOf(const ReadFlags& flags) {
     options.delegate_clocks.push_back({text.substr(0, equals), *ns});
   }
   return options;
+}
+
+}  // namespace
+
+Result<formats::Opened> OpenFile(const std::string& path, const ReadFlags& flags, bool quiet) {
+  auto options = ReadOptionsOf(flags);
+  if (!options) return tl::unexpected(options.error());
+  const WaitingLine line("reading " + base::TerminalText(path),
+                         !quiet && base::IsTerminal(base::StandardStream::kError));
+  return formats::OpenFile(path, *options);
 }
 
 Result<void> CheckStrict(const ReadFlags& flags, const profile::LossCounts& losses,

@@ -1,9 +1,10 @@
-// The flags of commands that read files, as text from the command line, made into ReadOptions.
+// What the commands that read files have in common: their flags, and opening a file.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "formats/registry/registry.h"
 #include "inferprobe/result.h"
 #include "profile/recording.h"
 
@@ -15,7 +16,8 @@ struct ReadFlags {
   bool strict = false;
 };
 
-Result<profile::ReadOptions> ReadOptionsOf(const ReadFlags& flags);
+// Says on a terminal that it reads, if that takes long and is not to be `quiet`.
+Result<formats::Opened> OpenFile(const std::string& path, const ReadFlags& flags, bool quiet);
 
 // With --strict: an error if data was lost, which names what.
 Result<void> CheckStrict(const ReadFlags& flags, const profile::LossCounts& losses,

@@ -1,9 +1,9 @@
 // `show`: the tables of `perf`, as far as a file has the data.
 #include <cstdio>
 
+#include "base/signals.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
-#include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
 #include "report/event_list.h"
 #include "report/loss_table.h"
@@ -42,9 +42,8 @@ void PrintLosses(const profile::LossCounts& losses) {
 }  // namespace
 
 int RunShowCommand(const ShowCommand& command) {
-  auto options = ReadOptionsOf(command.read);
-  if (!options) return PrintError(options.error());
-  auto opened = formats::OpenFile(command.path, *options);
+  base::TurnSizeSignalIntoErrors();
+  auto opened = OpenFile(command.path, command.read, false);
   if (!opened) return PrintError(opened.error());
   const report::Format format = report::ParseFormat(command.format);
   profile::LossCounts losses;
