@@ -28,7 +28,7 @@ const char* BlameName(Blame blame);
     "too many distinct names: later ones are shown as \"(name lost)\"")                            \
   X(kInvalidUtf8, "invalid_utf8", kRepair, kEngine,                                                \
     "a name was not UTF-8: its bad bytes are shown as \\xNN")                                      \
-  X(kUnbalancedEnd, "unbalanced_end", kRepair, kEngine,                                            \
+  X(kUnbalancedEnd, "unbalanced_end", kDataLoss, kEngine,                                          \
     "an event ended that was not begun, or the reverse: it is left out")                           \
   X(kEndBeforeStart, "end_before_start", kDataLoss, kEngine,                                       \
     "an event ended before it started: it is left out of every total")                             \
@@ -79,8 +79,14 @@ const char* BlameName(Blame blame);
     "out")                                                                                         \
   X(kNotInFormat, "not_in_format", kInfo, kInferprobe,                                             \
     "slices and counters that the written format has no place for: it is without them")            \
-  X(kIncompleteRun, "incomplete_run", kInfo, kEngine,                                              \
-    "events of a run were dropped: it is in no row, unless no run is whole")
+  X(kIncompleteRun, "incomplete_run", kDataLoss, kEngine,                                          \
+    "events of a run were dropped: it is in no row; where no run is whole, rows have no mean")     \
+  X(kOverlap, "overlap", kRepair, kInput,                                                          \
+    "slices of one track overlap without nesting: they stand beside each other, in neither")       \
+  X(kUnreadBytes, "unread_bytes", kDataLoss, kInput,                                               \
+    "bytes of the file that are no packet: they were skipped, or all behind them was not read")    \
+  X(kSecondTrace, "second_trace", kDataLoss, kInput,                                               \
+    "a second trace of inferprobe follows in the same file: only the first is read, split them")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,

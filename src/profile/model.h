@@ -130,9 +130,10 @@ struct RunDisturbance {
 // contiguous in Profile::slices, the kRun slice among them).
 struct Run {
   RunMode mode = RunMode::kLatency;
-  uint16_t process = 0;     // index of the worker process that ran it
-  bool incomplete = false;  // events of it were dropped: it is not in the rows
-  uint32_t group = 0;       // number of its triple in the perturbation loop, from 1; 0: none
+  uint16_t process = 0;             // index of the worker process that ran it
+  bool incomplete = false;          // events of it were dropped: it is not in the rows
+  Loss why = Loss::kIncompleteRun;  // what dropped them, where it is known
+  uint32_t group = 0;  // number of its triple in the perturbation loop, from 1; 0: none
   int64_t start_ns = 0;
   int64_t dur_ns = 0;
   uint32_t first_slice = 0;
@@ -156,7 +157,8 @@ struct Profile {
   std::vector<SliceArgs> args;
   std::vector<std::string> metadata;  // bytes, as a delegate gave them
   std::vector<CounterSample> counters;
-  std::vector<Run> runs;  // in order of time, over all processes
+  std::vector<Run> runs;     // in order of time, over all processes
+  bool runs_marked = false;  // the file says which they are: what is in none of them is no run
   LossCounts losses;
   ClockFacts clock;
   std::string run_id;        // 32 hex digits; also the Perfetto trace's uuid
