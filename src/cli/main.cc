@@ -81,7 +81,7 @@ std::string WholeNumber(const std::string& text) {
 // In the words of this command line.
 std::string TextOf(const CLI::ParseError& error) {
   constexpr std::string_view kValueForFlag = " was given a disallowed flag override";
-  const std::string text = error.what();
+  std::string text = error.what();
   if (!text.ends_with(kValueForFlag)) return text;
   return "--" + text.substr(0, text.size() - kValueForFlag.size()) + " takes no value";
 }

@@ -97,6 +97,9 @@ class EventList {
     columns.push_back({"kind", Align::kLeft, "", 0, 15});
     columns.push_back({"track", Align::kLeft, "", kWidestTrack, track_width_});
     columns.push_back({"name"});
+    for (Column& column : columns) {
+      column.narrowest = std::max(column.narrowest, column.title.size());
+    }
     return columns;
   }
 

@@ -16,11 +16,20 @@ using profile::SliceRow;
 
 constexpr size_t kMostSiblings = 20;
 constexpr uint32_t kDeepestShown = 32;
+constexpr uint32_t kDeepestFolded = 8;  // at least, however narrow the terminal is
+constexpr size_t kFoldedWidth = 24;     // "… 1,000 deeper: --all"
 
 class Tree {
  public:
   Tree(const profile::PerfResult& result, const PerfTextOptions& options)
-      : rows_(result.slices), options_(options), children_(rows_.size()) {
+      : rows_(result.slices),
+        options_(options),
+        name_width_(options.width > 80 ? options.width - 50 : 30),
+        deepest_(options.all_rows
+                     ? kDeepestShown
+                     : std::clamp(static_cast<uint32_t>((name_width_ - kFoldedWidth) / 3),
+                                  kDeepestFolded, kDeepestShown)),
+        children_(rows_.size()) {
     for (uint32_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].parent < children_.size()) children_[rows_[i].parent].push_back(i);
     }
@@ -33,7 +42,7 @@ class Tree {
                  {"min", Align::kRight},
                  {"max", Align::kRight},
                  {"calls", Align::kRight},
-                 {"what", Align::kLeft, "", options_.width > 80 ? options_.width - 50 : 30}});
+                 {"what", Align::kLeft, "", options_.all_rows ? 0 : name_width_}});
     std::vector<uint32_t> roots;
     for (size_t i = begin; i < end; ++i) {
       if (rows_[i].parent == kNone) roots.push_back(static_cast<uint32_t>(i));
@@ -46,8 +55,11 @@ class Tree {
   void AddSiblings(Table& table, const std::vector<uint32_t>& siblings, const std::string& lead,
                    bool outermost) {
     if (siblings.empty()) return;
-    if (rows_[siblings.front()].depth >= kDeepestShown) {
-      AddFolded(table, lead + "└─ ", siblings.size(), "rows and what is below them");
+    if (rows_[siblings.front()].depth >= deepest_) {
+      // Not behind a lead that the column has no room for.
+      const size_t room = std::min(size_t{3} * deepest_, name_width_ - kFoldedWidth);
+      AddFolded(table, std::string(room, ' '), siblings.size(),
+                options_.all_rows ? "rows and what is below them" : "deeper: --all");
       return;
     }
     std::vector<uint32_t> shown = siblings;
@@ -85,6 +97,8 @@ class Tree {
 
   const std::vector<SliceRow>& rows_;
   const PerfTextOptions& options_;
+  size_t name_width_;
+  uint32_t deepest_;
   std::vector<std::vector<uint32_t>> children_;
 };
 

@@ -120,7 +120,9 @@ Result<const Format*> FormatOfFile(const std::string& path) {
   INFERPROBE_RETURN_IF_ERROR(base::CheckReadableFile(path));
   auto file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  const std::string_view head = file->bytes().substr(0, kHeadBytes);
+  // A copy: what is looked at more than once must not change.
+  const std::string head(file->bytes().substr(0, kHeadBytes));
+  INFERPROBE_RETURN_IF_ERROR(file->Whole());
   if (head.empty()) {
     return MakeError(ErrorCode::kMalformed, fmt::format("{}: byte 0: the file is empty", path),
                      "was the program that wrote it killed, or built without a tracer "
@@ -131,7 +133,7 @@ Result<const Format*> FormatOfFile(const std::string& path) {
   }
   return MakeError(ErrorCode::kMalformed,
                    fmt::format("{}: byte 0: begins with \"{}\", which is no format that is known",
-                               path, base::ShownBytes(head.substr(0, 16))),
+                               path, base::ShownBytes(std::string_view(head).substr(0, 16))),
                    HintOn(head));
 }
 
