@@ -34,14 +34,21 @@ namespace {
 }
 
 // Measures on a thread of its own, while this one, without the GIL, looks for signals: Python runs
-// the handler of Ctrl-C only when the main thread asks for it.
+// the handler of Ctrl-C only when the main thread asks for it. What the user must know while it
+// runs (the worker was stopped) is a RuntimeWarning.
 Result<profile::PerfResult> RunInterruptibly(const measure::PerfOptions& options) {
   std::optional<Result<profile::PerfResult>> result;
   std::atomic<bool> cancel = false;
   std::mutex mutex;
   std::condition_variable finished;
+  std::vector<std::string> notices;
+  const auto note = [&](const measure::Progress& progress) {
+    if (progress.notice.empty()) return;
+    const std::lock_guard lock(mutex);
+    notices.emplace_back(progress.notice);
+  };
   std::thread measuring([&] {
-    auto measured = measure::RunPerf(options, {}, &cancel);
+    auto measured = measure::RunPerf(options, note, &cancel);
     const std::lock_guard lock(mutex);
     result.emplace(std::move(measured));
     finished.notify_one();
@@ -54,10 +61,15 @@ Result<profile::PerfResult> RunInterruptibly(const measure::PerfOptions& options
     while (!finished.wait_for(lock, std::chrono::milliseconds(50),
                               [&] { return result.has_value(); })) {
       if (cancel) continue;
+      const std::vector<std::string> told = std::exchange(notices, {});
       lock.unlock();
       {
         const nb::gil_scoped_acquire with_gil;
-        if (PyErr_CheckSignals() != 0) {
+        bool raised = PyErr_CheckSignals() != 0;
+        for (size_t i = 0; i < told.size() && !raised; ++i) {
+          raised = PyErr_WarnEx(PyExc_RuntimeWarning, told[i].c_str(), 1) != 0;
+        }
+        if (raised) {
           interrupt.emplace();
           cancel = true;
         }

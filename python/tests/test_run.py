@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from pathlib import Path
 
 import inferprobe
@@ -102,12 +104,16 @@ def test_a_missing_model_is_named() -> None:
     assert "nosuch.pte" in error.value.message
 
 
-def wait_for_child(pid: int) -> None:
+def wait_for_child(pid: int) -> int:
     """Its worker is there: it measures. (A thread of its own has started it.)"""
     for _ in range(6000):
-        tasks = Path(f"/proc/{pid}/task").glob("*/children")
-        if any(task.read_text() for task in tasks):
-            return
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                children = task.read_text().split()
+            except OSError:  # the thread has ended
+                continue
+            if children:
+                return int(children[0])
         time.sleep(0.01)
     raise AssertionError("no worker ever came")
 
@@ -132,6 +138,31 @@ def test_ctrl_c_ends_it(samples: Path) -> None:
     _, stderr = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "KeyboardInterrupt" in stderr
+
+
+def test_a_stopped_worker_is_a_warning_and_the_run_goes_on(samples: Path) -> None:
+    told: list[warnings.WarningMessage] = []
+    worker: list[int] = []
+
+    def stop_until_told() -> None:
+        worker.append(wait_for_child(os.getpid()))
+        os.kill(worker[0], signal.SIGSTOP)
+        for _ in range(6000):
+            if told:
+                break
+            time.sleep(0.01)
+        os.kill(worker[0], signal.SIGCONT)
+
+    stopper = threading.Thread(target=stop_until_told)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        told = caught
+        stopper.start()
+        result = inferprobe.run(samples / MODEL, iterations=3000, warmup=0)
+        stopper.join()
+    assert [warning.category for warning in caught] == [RuntimeWarning]
+    assert f"kill -CONT {worker[0]}" in str(caught[0].message)
+    assert result.latency_ms.count == 3000
 
 
 def test_importing_brings_neither_numpy_nor_torch() -> None:
