@@ -15,6 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
+
+#include "base/shrinking_files.h"
 
 namespace inferprobe::base {
 namespace {
@@ -100,30 +103,54 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   uint64_t size = 0;
   auto opened = OpenRegular(path, &size);
   if (!opened) return tl::unexpected(opened.error());
-  const Fd fd(*opened);
   MappedFile file;
+  file.path_ = path;
+  file.fd_ = *opened;
   if (size == 0) return file;
-  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.value, 0);
+  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd_, 0);
   if (address == MAP_FAILED) {
     return MakeError(ErrorCode::kIo,
                      fmt::format("cannot map {}: {}", path, SystemErrorText(errno)));
   }
   file.data_ = static_cast<const char*>(address);
   file.size_ = size;
+  file.guard_ = GuardMapping(address, size);
   return file;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(fd_, other.fd_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(guard_, other.guard_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
+  EndGuard(guard_);
   if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+  if (fd_ >= 0) close(fd_);
+}
+
+Result<void> MappedFile::Whole() const {
+  struct stat info = {};
+  const bool known = fd_ >= 0 && fstat(fd_, &info) == 0;
+  // Also where no read failed: the rest of a page that the end lies in is zeros.
+  if (const auto now = static_cast<uint64_t>(info.st_size); known && now < size_) {
+    return MakeError(ErrorCode::kIo,
+                     fmt::format("{}: became shorter while it was read (byte {})", path_, now),
+                     "wait until whatever writes it is done, or read a copy");
+  }
+  const auto missing = guard_ == nullptr ? std::nullopt : FirstMissingByte(guard_);
+  if (!missing) return {};
+  return MakeError(ErrorCode::kIo,
+                   fmt::format("{}: could not be read (byte {}): it was shorter for a time, or its "
+                               "disk has an error",
+                               path_, *missing),
+                   "wait until whatever writes it is done, or read a copy");
 }
 
 void MappedFile::GiveBack(size_t count) const {

@@ -9,10 +9,17 @@
 
 namespace inferprobe::base {
 
+struct GuardedMapping;
+
 // The whole file, at most `limit` bytes (larger: kMalformed).
 Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{1} << 32);
 
 // A read-only mapping of a whole file; empty files map to an empty view.
+//
+// The rule that people break: somebody may write to the file while it is read. Where it has become
+// shorter, bytes() are zeros (base/shrinking_files.h), also bytes that were something else before;
+// whoever has read asks Whole(), and returns its error instead of what was found. A file that grows
+// keeps the size that it had when it was opened.
 class MappedFile {
  public:
   static Result<MappedFile> Open(const std::string& path);
@@ -20,13 +27,18 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
   [[nodiscard]] std::string_view bytes() const { return {data_, size_}; }
+  // An error that names the first byte that is not there any more, or could not be read.
+  [[nodiscard]] Result<void> Whole() const;
   // The first `count` bytes need no memory any more, until they are read again.
   void GiveBack(size_t count) const;
 
  private:
   MappedFile() = default;
+  std::string path_;
+  int fd_ = -1;
   const char* data_ = nullptr;
   size_t size_ = 0;
+  GuardedMapping* guard_ = nullptr;
 };
 
 // An error unless `path` is a regular file that may be read; it says why, FileExists cannot.

@@ -26,6 +26,8 @@ constexpr std::array kMagics = {
     Magic{"executorch", 4, "BP08"},  // of a bundled program
 };
 
+constexpr size_t kHeadBytes = 16;
+
 std::string FolderOfThisLibrary() {
   Dl_info info = {};
   if (dladdr(reinterpret_cast<const void*>(&KnownEngines), &info) == 0) return {};
@@ -45,7 +47,8 @@ const std::vector<EngineInfo>& KnownEngines() {
 Result<std::string> EngineForFile(const std::string& path) {
   auto file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  const std::string_view bytes = file->bytes();
+  const std::string bytes(file->bytes().substr(0, kHeadBytes));
+  INFERPROBE_RETURN_IF_ERROR(file->Whole());
   if (bytes.empty()) {
     return MakeError(ErrorCode::kMalformed, fmt::format("{} is empty (0 bytes)", path));
   }

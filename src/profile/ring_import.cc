@@ -372,7 +372,9 @@ StringId RingImporter::Name(uint32_t id) {
 Result<Recording> ReadMappedFile(const std::string& path) {
   Result<base::MappedFile> file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  return ReadMappedBytes(file->bytes(), path);
+  auto recording = ReadMappedBytes(file->bytes(), path);
+  INFERPROBE_RETURN_IF_ERROR(file->Whole());
+  return recording;
 }
 
 Result<Recording> ReadMappedBytes(std::string_view bytes, const std::string& name) {

@@ -401,7 +401,9 @@ Result<profile::Recording> ReadEtdump(const std::string& path,
                                       const profile::ReadOptions& options) {
   auto file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  return ParseEtdump(file->bytes(), path, options);
+  auto recording = ParseEtdump(file->bytes(), path, options);
+  INFERPROBE_RETURN_IF_ERROR(file->Whole());
+  return recording;
 }
 
 Result<profile::Recording> ParseEtdump(std::string_view bytes, const std::string& name,

@@ -131,7 +131,9 @@ bool LooksLikeTrace(std::string_view head, uint64_t file_bytes) {
 Result<profile::Recording> ReadTrace(const std::string& path, const profile::ReadOptions& options) {
   const auto file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  return Read(file->bytes(), path, options, &*file);
+  auto recording = Read(file->bytes(), path, options, &*file);
+  INFERPROBE_RETURN_IF_ERROR(file->Whole());
+  return recording;
 }
 
 Result<profile::Recording> ReadTraceBytes(std::string_view bytes, const std::string& path,
