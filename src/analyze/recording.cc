@@ -94,6 +94,7 @@ Metric<double> LoadMs(const Profile& profile) {
 }  // namespace
 
 void FindRuns(Profile* profile) {
+  if (profile->runs_marked) return;
   const std::vector<Slice>& slices = profile->slices;
   size_t behind = 0;  // what is in an earlier run is in no other
   for (size_t i = 0; i < slices.size(); ++i) {

@@ -8,7 +8,8 @@
 namespace inferprobe::analyze {
 
 // Gives runs to a recording that has none: each call of a whole method (ExecuTorch's
-// Method::execute) that no other one encloses. Precondition: Profile::runs is empty.
+// Method::execute) that no other one encloses; none where the file marks its runs itself.
+// Precondition: Profile::runs is empty.
 void FindRuns(profile::Profile* profile);
 
 profile::PerfResult AnalyzeRecording(const profile::Recording& recording);

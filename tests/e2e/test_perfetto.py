@@ -60,6 +60,10 @@ SELECT t.name, t.unit, c.ts, c.value FROM counter c JOIN counter_track t ON t.id
 """
 
 
+# What of the arguments is for our own reader, which has no other way to learn it, is left out
+# below: how many slices a run has, the run or the parent of a slice that stands elsewhere.
+
+
 @dataclass
 class Seen:
     """All that the trace_processor says about one sample."""
@@ -91,10 +95,14 @@ def _read(path: Path, truth: dict[str, Any]) -> Seen:
                 key: getattr(row, key)
                 for key in ("name", "category", "ts", "dur", "depth", "parent", "track", "pid")
             }
-            entry["args"] = args.get(row.arg_set_id, {})
+            entry["args"] = {
+                key: value
+                for key, value in args.get(row.arg_set_id, {}).items()
+                if key not in ("slices", "parent") and (key != "run" or row.category == "run")
+            }
             if entry["track"] == "inferprobe":
                 seen.notes = entry["args"]
-            else:
+            elif entry["track"] != "inferprobe runs":
                 seen.slices.append(entry)
         for row in trace.query(_COUNTERS):
             seen.counters.append(

@@ -122,6 +122,74 @@ def test_overlapping_slices_come_back_to_their_track(command: str, folder: Path)
     }
 
 
+_ETDUMPS = [
+    path
+    for path in sorted((_ROOT / "tests" / "golden" / "show").glob("*.etdp"))
+    if path.stem not in ("cut", "wrong_identifier", "no_tracer_blocks")
+]
+
+
+def _run(*command: str | Path) -> str:
+    done = subprocess.run(list(command), check=True, capture_output=True, timeout=60, text=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize("etdump", _ETDUMPS, ids=lambda path: path.stem)
+def test_a_converted_etdump_is_read_by_perfetto_as_by_us(
+    command: str, tmp_path: Path, etdump: Path
+) -> None:
+    trace = tmp_path / "t.pftrace"
+    _run(command, "convert", etdump, trace)
+    ours: dict[str, tuple[int, int]] = {}
+    for row in _events(command, etdump):
+        # `show` names what has no name by its number; ticks are no times.
+        name = "" if re.fullmatch(r"id -?\d+", row["name"]) else row["name"]
+        dur = row["dur_ns"] if isinstance(row["dur_ns"], int) else 0
+        count, total = ours.get(name, (0, 0))
+        ours[name] = (count + 1, total + dur)
+    theirs: dict[str, tuple[int, int]] = {}
+    runs = 0
+    for track, rows in _of_perfetto(trace, {"notes"}).items():
+        if track == "inferprobe runs":
+            runs += rows["run"][0]
+            continue
+        for name, (count, total) in rows.items():
+            known = theirs.get(name, (0, 0))
+            theirs[name] = (known[0] + count, known[1] + total)
+    assert theirs == ours
+    result = json.loads(_run(command, "show", etdump, "--format", "json"))
+    incomplete = [row["value"] for row in result["statistics"] if row["name"] == "incomplete_run"]
+    assert runs >= result["profiled_runs"]
+    assert runs <= result["profiled_runs"] + incomplete[0] + 1
+
+
+def _shown(command: str, path: Path) -> tuple[str, dict[str, int]]:
+    rows = _run(command, "show", path, "--format", "csv")
+    result = json.loads(_run(command, "show", path, "--format", "json"))
+    return rows, {row["name"]: row["value"] for row in result["statistics"] if row["value"]}
+
+
+@pytest.mark.parametrize(
+    "original", _ETDUMPS + sorted(_FIXTURES.glob("*.pftrace")), ids=lambda path: path.stem
+)
+def test_converted_again_rows_and_statistics_stay(
+    command: str, tmp_path: Path, original: Path
+) -> None:
+    rows, statistics = _shown(command, original)
+    said = []
+    path = original
+    for i in range(3):
+        trace = tmp_path / f"{i}.pftrace"
+        # "wrote a, of b", then the table of losses.
+        said.append(_run(command, "convert", path, trace).splitlines()[1:])
+        path = trace
+        again = _shown(command, trace)
+        assert again[0] == rows
+        assert again[1] == statistics
+    assert said[1] == said[0]
+    assert said[2] == said[0]
+
+
 @pytest.mark.parametrize(
     ("name", "losses"),
     [

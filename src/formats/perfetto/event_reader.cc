@@ -32,6 +32,13 @@ std::optional<RunMode> ModeOf(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<Loss> LossOf(std::string_view text) {
+  for (int i = 0; i < static_cast<int>(Loss::kCount); ++i) {
+    if (text == profile::InfoOf(static_cast<Loss>(i)).name) return static_cast<Loss>(i);
+  }
+  return std::nullopt;
+}
+
 Phase PhaseOf(const RawEvent& event) {
   switch (event.type) {
     case 0:
@@ -84,11 +91,17 @@ std::optional<std::string> FromHex(std::string_view digits) {
 struct PacketReader::OwnArgs {
   SliceArgs slice;
   RunFacts run;
-  bool has_run = false;
+  std::optional<int64_t> number;  // of a run
+  bool has_mode = false;          // only runs have one
+  int64_t parent = 0;
   std::optional<int64_t> call_ns;
   std::optional<int64_t> start_ticks;
   std::optional<int64_t> ticks;
   bool lost = false;
+
+  [[nodiscard]] bool IsRun() const {
+    return has_mode && number && *number >= 0 && *number < int64_t{kNone};
+  }
 };
 
 bool PacketReader::ReadEvent(const RawPacket& packet, Sequence& sequence) {
@@ -100,8 +113,8 @@ bool PacketReader::ReadEvent(const RawPacket& packet, Sequence& sequence) {
   if (!ParseEvent(packet.event, event_)) return false;
   if (!packet.timestamp) time = TimeOfEvent(packet.sequence, sequence);
   if (time.problem != Clocks::Problem::kNone) {
-    profile_->losses.Add(time.problem == Clocks::Problem::kUnknownClock ? Loss::kUnknownClock
-                                                                        : Loss::kTimeOutOfRange);
+    Lose(time.problem == Clocks::Problem::kUnknownClock ? Loss::kUnknownClock
+                                                        : Loss::kTimeOutOfRange);
     return true;
   }
   if (event_.extra_counters) CountUnread("track_event: extra counter values");
@@ -110,6 +123,7 @@ bool PacketReader::ReadEvent(const RawPacket& packet, Sequence& sequence) {
   switch (phase) {
     case Phase::kInstant:
       if (tracks_.HoldsNotes(slot)) return ReadNotesEvent(sequence);
+      if (tracks_.HoldsRuns(slot)) return ReadRunMark(time.ns, sequence);
       if (const TrackMark* mark = tracks_.MarkOf(slot); mark == nullptr || !mark->in_ticks) break;
       [[fallthrough]];
     case Phase::kBegin:
@@ -163,7 +177,7 @@ uint32_t PacketReader::SlotOf(const Sequence& sequence) {
 
 uint32_t PacketReader::TrackOf(uint32_t slot, bool counter) {
   const uint32_t track = tracks_.ForEvents(slot, counter);
-  if (track == kNone) profile_->losses.Add(Loss::kTooLarge);
+  if (track == kNone) Lose(Loss::kTooLarge);
   return track;
 }
 
@@ -185,11 +199,16 @@ bool PacketReader::ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequen
     const auto* category = sequence.Find(&InternedTables::categories, event_.category_iid);
     if (category != nullptr) slice.category = *category;
     if (own.slice != SliceArgs{}) slice.args = profile_->AddArgs(own.slice);
-    if (own.has_run && slice.category == profile::Category::kRun) slice.run = own.run;
+    if (own.IsRun() && slice.category == profile::Category::kRun) {
+      slice.run = own.run;
+    } else {
+      slice.member_of = own.number;
+    }
     slice.call_ns = own.call_ns;
+    slice.parent = own.parent;
     slice.lost = slice.lost || own.lost;
   }
-  if (slice.lost) profile_->losses.Add(Loss::kLostState);
+  if (slice.lost) Lose(Loss::kLostState);
   if (phase == Phase::kInstant) {
     if (!own.start_ticks || !own.ticks) return false;
     slices_.Ticks(slice, *own.start_ticks, *own.ticks);
@@ -253,11 +272,12 @@ bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
         own.slice.metadata = MetadataOf(ValueOf(annotation, sequence, own));
         break;
       case ArgName::kRun:
-        own.has_run = number >= 0 && number < int64_t{kNone};
-        own.run.index = own.has_run ? static_cast<uint32_t>(number) : 0;
+        own.number = number;
+        own.run.index = static_cast<uint32_t>(number);
         break;
       case ArgName::kMode:
         own.run.mode = ModeOf(ValueOf(annotation, sequence, own)).value_or(own.run.mode);
+        own.has_mode = true;
         break;
       case ArgName::kGroup:
         own.run.group = static_cast<uint32_t>(Narrow(number, 0));
@@ -267,6 +287,21 @@ bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
         break;
       case ArgName::kIncomplete:
         own.run.incomplete = number != 0;
+        break;
+      case ArgName::kWhy:
+        own.run.why = LossOf(ValueOf(annotation, sequence, own)).value_or(own.run.why);
+        break;
+      case ArgName::kStart:
+        own.run.start_ns = number;
+        break;
+      case ArgName::kDur:
+        own.run.dur_ns = number;
+        break;
+      case ArgName::kSlices:
+        if (number >= 0 && number < int64_t{kNone}) own.run.slices = static_cast<uint32_t>(number);
+        break;
+      case ArgName::kParent:
+        own.parent = number;
         break;
       case ArgName::kCall:
         own.call_ns = number;
@@ -306,6 +341,16 @@ bool PacketReader::ReadNotesEvent(Sequence& sequence) {
     notes_.emplace_back(profile_->strings.Get(texts_.Intern(annotation.name)),
                         profile_->strings.Get(texts_.Intern(text)));
   }
+  tracks_.EndOwn();
+  return true;
+}
+
+bool PacketReader::ReadRunMark(int64_t time_ns, Sequence& sequence) {
+  OwnArgs own;
+  if (!ReadOwnArgs(sequence, own)) return false;
+  if (!own.IsRun()) return false;
+  if (own.lost) Lose(Loss::kLostState);
+  slices_.MarkRun(own.run, time_ns);
   return true;
 }
 

@@ -21,7 +21,12 @@ constexpr const char* kArgNames[] = {"",
                                      "incomplete",
                                      "call",
                                      "start_ticks",
-                                     "ticks"};
+                                     "ticks",
+                                     "start",
+                                     "dur",
+                                     "slices",
+                                     "why",
+                                     "parent"};
 static_assert(sizeof(kArgNames) / sizeof(kArgNames[0]) == kArgNameCount);
 
 std::string Hex(std::string_view bytes) {

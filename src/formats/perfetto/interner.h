@@ -32,8 +32,13 @@ enum class ArgName : uint32_t {
   kCall,
   kStartTicks,
   kTicks,
+  kStart,
+  kDur,
+  kSlices,
+  kWhy,
+  kParent,
 };
-constexpr uint32_t kArgNameCount = static_cast<uint32_t>(ArgName::kTicks) + 1;
+constexpr uint32_t kArgNameCount = static_cast<uint32_t>(ArgName::kParent) + 1;
 const char* ArgNameText(ArgName name);
 
 class Interner {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
+
+#include "formats/perfetto/lane_order.h"
 
 namespace inferprobe::perfetto {
 namespace {
@@ -12,7 +13,7 @@ using profile::Loss;
 using profile::Profile;
 using profile::Slice;
 
-// A chain of parents longer than this is a cycle in a broken profile.
+// So far a slice that begins where another one ends looks for what encloses it.
 constexpr size_t kDeepest = 512;
 
 int64_t End(const Slice& slice) { return slice.start_ns + slice.dur_ns; }
@@ -24,9 +25,26 @@ bool InRange(const Slice& slice) {
 
 bool Usable(const Slice& slice) { return slice.dur_ns >= 0 && InRange(slice); }
 
-// The enclosing slice on the same track, kNone if there is none (an engine's track has the host
-// call as parent, which stands elsewhere) or if the profile contradicts itself.
-uint32_t EnclosingSlice(const Profile& profile, uint32_t index) {
+bool Encloses(const Profile& profile, uint32_t ancestor, uint32_t index) {
+  for (size_t depth = 0; depth < kDeepest && index != kNone; ++depth) {
+    index = LanePlanner::Enclosing(profile, index);
+    if (index == ancestor) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct LanePlanner::Batch {
+  const Profile& profile;
+  const RunPlan* runs;
+  [[nodiscard]] uint32_t RunOf(uint32_t slice) const {
+    return runs == nullptr ? kNone : runs->RunOf(slice);
+  }
+};
+
+// An engine's track has the host call as parent, which stands elsewhere.
+uint32_t LanePlanner::Enclosing(const Profile& profile, uint32_t index) {
   const Slice& slice = profile.slices[index];
   if (slice.parent >= profile.slices.size() || slice.parent == index) return kNone;
   const Slice& parent = profile.slices[slice.parent];
@@ -35,71 +53,9 @@ uint32_t EnclosingSlice(const Profile& profile, uint32_t index) {
   return encloses ? slice.parent : kNone;
 }
 
-bool Encloses(const Profile& profile, uint32_t ancestor, uint32_t index) {
-  for (size_t depth = 0; depth < kDeepest && index != kNone; ++depth) {
-    index = EnclosingSlice(profile, index);
-    if (index == ancestor) return true;
-  }
-  return false;
-}
-
-size_t DepthOf(const Profile& profile, uint32_t index) {
-  size_t depth = 0;
-  while (depth < kDeepest && (index = EnclosingSlice(profile, index)) != kNone) ++depth;
-  return depth;
-}
-
-// `index` and those of its ancestors that start with it, outermost first.
-std::vector<uint32_t> TiedChain(const Profile& profile, uint32_t index) {
-  std::vector<uint32_t> chain;
-  const int64_t start = profile.slices[index].start_ns;
-  while (chain.size() < kDeepest && index != kNone && profile.slices[index].start_ns == start) {
-    chain.push_back(index);
-    index = EnclosingSlice(profile, index);
-  }
-  std::reverse(chain.begin(), chain.end());
-  return chain;
-}
-
-// Order of two slices of one track that start together, when neither is the other's ancestor:
-// slices without length first (they may belong into something that ends here), inner ones before
-// outer ones; of the others the longer first.
-bool StartsBefore(const Profile& profile, uint32_t a, uint32_t b) {
-  const auto key = [&](uint32_t index) {
-    const Slice& slice = profile.slices[index];
-    const auto depth = static_cast<int64_t>(DepthOf(profile, index));
-    return std::tuple(slice.dur_ns != 0, slice.dur_ns == 0 ? -depth : 0, -slice.dur_ns, depth,
-                      index);
-  };
-  return key(a) < key(b);
-}
-
-// By track and start; at equal starts the preorder of the tree that Slice::parent spans.
-bool PlacedBefore(const Profile& profile, uint32_t a, uint32_t b) {
-  const Slice& left = profile.slices[a];
-  const Slice& right = profile.slices[b];
-  if (left.track != right.track) return left.track < right.track;
-  if (left.start_ns != right.start_ns) return left.start_ns < right.start_ns;
-  if (a == b) return false;
-  const std::vector<uint32_t> left_chain = TiedChain(profile, a);
-  const std::vector<uint32_t> right_chain = TiedChain(profile, b);
-  return std::lexicographical_compare(
-      left_chain.begin(), left_chain.end(), right_chain.begin(), right_chain.end(),
-      [&](uint32_t x, uint32_t y) { return StartsBefore(profile, x, y); });
-}
-
-}  // namespace
-
-struct LanePlanner::Batch {
-  const Profile& profile;
-  uint32_t first;
-  uint32_t count;
-  [[nodiscard]] bool Holds(uint32_t slice) const { return slice >= first && slice - first < count; }
-};
-
 std::vector<SliceEdge> LanePlanner::Place(const Profile& profile, uint32_t first, uint32_t count,
-                                          profile::LossCounts& losses) {
-  const Batch batch{profile, first, count};
+                                          profile::LossCounts& losses, const RunPlan* runs) {
+  const Batch batch{profile, runs};
   std::vector<uint32_t> order;
   order.reserve(count);
   for (uint32_t i = first; i < first + count; ++i) {
@@ -113,8 +69,7 @@ std::vector<SliceEdge> LanePlanner::Place(const Profile& profile, uint32_t first
       order.push_back(i);
     }
   }
-  std::sort(order.begin(), order.end(),
-            [&](uint32_t a, uint32_t b) { return PlacedBefore(profile, a, b); });
+  SortForLanes(profile, runs, order);
 
   moved_.clear();
   for (const uint32_t slice : order) PlaceSlice(batch, slice, losses);
@@ -127,7 +82,9 @@ std::vector<SliceEdge> LanePlanner::Place(const Profile& profile, uint32_t first
     edges.insert(edges.end(), state.edges.begin(), state.edges.end());
     state.edges.clear();
     Remember(state);
+    lanes_of_track_[lanes_[lane].track].free.insert(lanes_[lane].ordinal);
   }
+  for (TrackLanes& track : lanes_of_track_) track.busy = {};
   // Each lane's edges are in order already, and stay so: readers sort by time and keep the file's
   // order where times are equal.
   std::stable_sort(edges.begin(), edges.end(),
@@ -136,22 +93,43 @@ std::vector<SliceEdge> LanePlanner::Place(const Profile& profile, uint32_t first
 }
 
 void LanePlanner::PlaceSlice(const Batch& batch, uint32_t slice, profile::LossCounts& losses) {
-  const uint32_t parent = EnclosingSlice(batch.profile, slice);
+  const uint32_t parent = Enclosing(batch.profile, slice);
   uint32_t wanted = 0;
   if (const auto found = moved_.find(parent); found != moved_.end()) wanted = found->second;
   uint32_t ordinal = wanted;
   const uint16_t track = batch.profile.slices[slice].track;
-  while (!PlaceOn(batch, LaneOf(track, ordinal), slice,
-                  ordinal == wanted || parent != kNone ? parent : slice)) {
-    ++ordinal;
+  if (!PlaceOn(batch, track, wanted, slice, parent)) {
+    ordinal = PlaceBeyond(batch, track, wanted, slice, parent);
+    losses.Add(Loss::kOverlapMoved);
   }
-  if (ordinal != wanted) losses.Add(Loss::kOverlapMoved);
   if (ordinal != 0) moved_[slice] = ordinal;
 }
 
-// Begins `slice` on `lane` if it fits there: into `parent` (kNone: into whatever encloses it;
+// Places the slice on the first lane beyond that one that nothing is open on.
+uint32_t LanePlanner::PlaceBeyond(const Batch& batch, uint16_t track, uint32_t beyond,
+                                  uint32_t slice, uint32_t parent) {
+  const int64_t now = batch.profile.slices[slice].start_ns;
+  TrackLanes& lanes = lanes_of_track_[track];
+  while (!lanes.busy.empty() && lanes.busy.top().first <= now) {
+    const uint32_t ordinal = lanes.busy.top().second;
+    lanes.busy.pop();
+    if (states_[lanes.lanes[ordinal]].busy_until <= now) lanes.free.insert(ordinal);
+  }
+  if (parent == kNone) parent = slice;
+  for (auto free = lanes.free.upper_bound(beyond); free != lanes.free.end(); ++free) {
+    const uint32_t ordinal = *free;
+    if (PlaceOn(batch, track, ordinal, slice, parent)) return ordinal;
+  }
+  const auto ordinal = static_cast<uint32_t>(lanes.lanes.size());
+  PlaceOn(batch, track, ordinal, slice, parent);
+  return ordinal;
+}
+
+// Begins `slice` on a lane if it fits there: into `parent` (kNone: into whatever encloses it;
 // itself: into nothing).
-bool LanePlanner::PlaceOn(const Batch& batch, uint32_t lane, uint32_t slice, uint32_t parent) {
+bool LanePlanner::PlaceOn(const Batch& batch, uint16_t track, uint32_t ordinal, uint32_t slice,
+                          uint32_t parent) {
+  const uint32_t lane = LaneOf(track, ordinal);
   LaneState& state = states_[lane];
   const Slice& wanted = batch.profile.slices[slice];
   size_t keep = state.open.size();
@@ -161,16 +139,26 @@ bool LanePlanner::PlaceOn(const Batch& batch, uint32_t lane, uint32_t slice, uin
     if (end > wanted.start_ns) break;
     if (end == wanted.start_ns && Encloses(batch.profile, top, slice)) break;
   }
-  if (keep > 0) {
-    const uint32_t top = state.open[keep - 1];
+  const uint32_t top = keep > 0 ? state.open[keep - 1] : kNone;
+  if (top != kNone) {
     if (End(wanted) > End(batch.profile.slices[top])) return false;
     if (parent != kNone && parent != top) return false;
+    if (parent == kNone) {
+      const uint32_t run = batch.RunOf(top);
+      if (run != kNone && run != batch.RunOf(slice)) return false;
+    }
   }
   if (!FitsPast(state.past, {wanted.start_ns, End(wanted)})) return false;
   Close(batch, lane, keep);
-  if (keep == 0) state.fresh.push_back({wanted.start_ns, End(wanted)});
+  if (keep == 0) {
+    state.fresh.push_back({wanted.start_ns, End(wanted)});
+    state.busy_until = End(wanted);
+    TrackLanes& lanes = lanes_of_track_[track];
+    lanes.free.erase(ordinal);
+    lanes.busy.emplace(state.busy_until, ordinal);
+  }
   state.open.push_back(slice);
-  state.edges.push_back({wanted.start_ns, lane, slice, true});
+  state.edges.push_back({wanted.start_ns, lane, slice, top, true});
   return true;
 }
 
@@ -179,7 +167,7 @@ void LanePlanner::Close(const Batch& batch, uint32_t lane, size_t keep) {
   while (state.open.size() > keep) {
     const uint32_t top = state.open.back();
     state.open.pop_back();
-    state.edges.push_back({End(batch.profile.slices[top]), lane, top, false});
+    state.edges.push_back({End(batch.profile.slices[top]), lane, top, kNone, false});
   }
 }
 
@@ -221,9 +209,10 @@ void LanePlanner::Remember(LaneState& state) {
 
 uint32_t LanePlanner::LaneOf(uint16_t track, uint32_t ordinal) {
   if (lanes_of_track_.size() <= track) lanes_of_track_.resize(track + size_t{1});
-  std::vector<uint32_t>& lanes = lanes_of_track_[track];
+  std::vector<uint32_t>& lanes = lanes_of_track_[track].lanes;
   while (lanes.size() <= ordinal) {
     const auto lane_ordinal = static_cast<uint32_t>(lanes.size());
+    lanes_of_track_[track].free.insert(lane_ordinal);
     lanes.push_back(static_cast<uint32_t>(lanes_.size()));
     lanes_.push_back({track, lane_ordinal});
     states_.emplace_back();

@@ -8,6 +8,7 @@
 namespace inferprobe::perfetto {
 namespace {
 
+using profile::kNone;
 using profile::Loss;
 using profile::Metric;
 using profile::Recording;
@@ -86,6 +87,8 @@ void ReadEntry(std::string_view key, std::string_view value, Recording* recordin
     if (!Parse(value, count)) return;
     for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); ++i) {
       const auto loss = static_cast<Loss>(i);
+      // That is of the file's tracks. Read, they are one track again; written, it is counted anew.
+      if (loss == Loss::kOverlapMoved) continue;
       if (key.substr(5) == profile::InfoOf(loss).name) recording->profile.losses.Add(loss, count);
     }
   }
@@ -132,7 +135,16 @@ void ReadNote(std::string_view key, std::string_view value, Recording* recording
     Parse(value, clock.read_cost_ps);
   } else if (key == "event_cost_ns") {
     ParseMetric(value, recording->event_cost_ns);
-  } else if (key.starts_with("incomplete run ")) {
+  } else if (key == "runs") {
+    // Each is marked; of those that are missing nothing was left.
+    uint64_t runs = 0;
+    if (!Parse(value, runs)) return;
+    recording->profile.runs_marked = true;
+    const uint64_t there = recording->profile.runs.size();
+    if (runs > there && runs - there < kNone) {
+      recording->profile.losses.Add(Loss::kIncompleteRun, runs - there);
+    }
+  } else if (key.starts_with("incomplete run ")) {  // of older files, which mark none
     int64_t start_ns = 0;
     if (Parse(value, start_ns)) recording->incomplete_runs.push_back(start_ns);
   } else if (key == "iterations") {
@@ -168,12 +180,7 @@ Notes NotesOf(const profile::Profile& profile, const profile::ModelFacts& model,
   if (clock.read_cost_ps != 0) notes.AddNumber("clock_read_cost_ps", clock.read_cost_ps);
   notes.AddMetric("event_cost_ns", event_cost_ns);
   notes.AddMetric("iterations", iterations);
-  // Those without a run slice of their own, which says it itself.
-  size_t incomplete = 0;
-  for (const profile::Run& run : profile.runs) {
-    if (run.mode != profile::RunMode::kProfiled || !run.incomplete) continue;
-    notes.AddNumber(fmt::format("incomplete run {}", incomplete++), run.start_ns);
-  }
+  notes.AddNumber("runs", profile.runs.size());
   notes.AddMetric("instructions", model.instructions);
   if (!model.instruction_names.empty()) {
     notes.AddNumber("instruction_names", model.instruction_names.size());

@@ -36,38 +36,70 @@ PacketReader::PacketReader(profile::Recording* recording, uint64_t file_bytes)
 
 size_t PacketReader::ReadAll(std::string_view trace, const std::function<void(size_t)>& progress) {
   std::string_view rest = trace;
-  while (!rest.empty()) {
+  while (!rest.empty() && !second_trace_) {
     const std::string_view here = rest;
+    const size_t at = trace.size() - here.size();
     uint64_t key = 0;
     uint64_t size = 0;
-    if (!TakeVarint(rest, key) || key < 8 ||
-        (key == BytesKey(Trace::kPacket) && !TakeVarint(rest, size))) {
+    if (rest.front() == '\0') {
+      // Room that was never written to, in a file that was made larger beforehand, or by a crash.
+      const size_t zeros = std::min(rest.find_first_not_of('\0'), rest.size());
+      rest.remove_prefix(zeros);
+      SkipBytes("zero bytes", at, zeros);
+    } else if (!TakeVarint(rest, key) || key < 8 ||
+               (key == BytesKey(Trace::kPacket) && !TakeVarint(rest, size))) {
       const bool cut = IsCut(rest.substr(0, 10)) || (IsCut(here.substr(0, 10)));
-      profile_->losses.Add(cut ? Loss::kTruncatedFile : Loss::kDamagedPacket);
-      return trace.size() - here.size();
-    }
-    if (key == BytesKey(Trace::kPacket)) {
+      Lose(cut ? Loss::kTruncatedFile : Loss::kDamagedPacket);
+      if (!cut) SkipBytes("bytes that are no packet", at, here.size());
+      return at;
+    } else if (key == BytesKey(Trace::kPacket)) {
       if (size > rest.size()) {
-        profile_->losses.Add(Loss::kTruncatedFile);
-        return trace.size() - here.size();
+        Lose(Loss::kTruncatedFile);
+        return at;
       }
       Read(rest.substr(0, size));
       rest.remove_prefix(size);
-      if (progress) progress(trace.size() - rest.size());
-      continue;
+      if (second_trace_) {
+        if (!inside_compressed_)
+          unread_[fmt::format("bytes of a second trace, from byte {}", at)] = here.size();
+        return at;
+      }
+    } else {
+      // No packet. What it is by its own account is skipped.
+      Lose(Loss::kDamagedPacket);
+      Fields other(here);
+      if (!other.Next()) {
+        SkipBytes("bytes that are no packet", at, here.size());
+        return at;
+      }
+      rest = other.rest();
     }
-    // No packet. What it is by its own account is skipped.
-    profile_->losses.Add(Loss::kDamagedPacket);
-    Fields other(here);
-    if (!other.Next()) return trace.size() - here.size();
-    rest = other.rest();
+    if (progress) progress(trace.size() - rest.size());
   }
-  return trace.size();
+  return trace.size() - rest.size();
+}
+
+void PacketReader::Lose(Loss loss) {
+  profile_->losses.Add(loss);
+  slices_.Damage();
+}
+
+// Says where the first of them are: the table of statistics has only a count.
+void PacketReader::SkipBytes(std::string_view what, size_t from, size_t count) {
+  profile_->losses.Add(Loss::kUnreadBytes, count - 1);
+  Lose(Loss::kUnreadBytes);
+  auto at = skipped_.find(what);
+  if (at == skipped_.end()) {
+    const std::string where =
+        inside_compressed_ ? "of a compressed packet" : fmt::format("from byte {}", from);
+    at = skipped_.emplace(what, fmt::format("{}, {}", what, where)).first;
+  }
+  unread_[at->second] += count;
 }
 
 void PacketReader::Read(std::string_view message) {
   RawPacket packet;
-  if (!ParsePacket(message, packet) || !Handle(packet)) profile_->losses.Add(Loss::kDamagedPacket);
+  if (!ParsePacket(message, packet) || !Handle(packet)) Lose(Loss::kDamagedPacket);
 }
 
 bool PacketReader::Handle(const RawPacket& packet) {
@@ -82,11 +114,20 @@ bool PacketReader::Handle(const RawPacket& packet) {
   const auto has = [](std::string_view field) { return field.data() != nullptr; };
   if (has(packet.compressed) && !Inflated(packet.compressed)) return false;
   if (has(packet.uuid) && !ReadUuid(packet.uuid)) return false;
-  if (has(packet.track) && !tracks_.Describe(packet.track, packet.sequence)) return false;
+  if (has(packet.track)) {
+    const Tracks::Described described = tracks_.Describe(packet.track, packet.sequence);
+    if (described == Tracks::Described::kDamaged) return false;
+    if (described == Tracks::Described::kTwice) {
+      // Ours has one sequence: what follows would be taken for more of the first.
+      second_trace_ = true;
+      profile_->losses.Add(Loss::kSecondTrace);
+      return true;
+    }
+  }
   if (has(packet.thread) && !ReadThreadDescriptor(packet.thread, sequence)) return false;
   if (has(packet.snapshot) && !clocks_.AddSnapshot(packet.snapshot, packet.sequence)) return false;
   if ((packet.flags & kNeedsIncrementalState) != 0 && !sequence.valid) {
-    if (has(packet.event)) profile_->losses.Add(Loss::kLostState);
+    if (has(packet.event)) Lose(Loss::kLostState);
     return true;
   }
   if (has(packet.defaults) && !ReadDefaults(packet.defaults, sequence)) return false;
@@ -203,6 +244,8 @@ bool PacketReader::ReadUuid(std::string_view message) {
     if (uuid.key() == VarintKey(TraceUuid::kLsb)) low = uuid.value();
   }
   if (uuid.damaged()) return false;
+  // Ours says it first of all; another one is of a trace behind it.
+  if (tracks_.any_own() && !profile_->run_id.empty()) return true;
   if (high != 0 || low != 0) profile_->run_id = fmt::format("{:016x}{:016x}", high, low);
   return true;
 }
@@ -223,6 +266,9 @@ void PacketReader::Finish() {
   profile_->clock.boottime_minus_monotonic_ns = clocks_.boottime_minus_monotonic_ns().value_or(0);
   profile_->clock.realtime_minus_monotonic_ns = clocks_.realtime_minus_monotonic_ns().value_or(0);
   ReadNotes(notes_, recording_);
+  for (const int64_t start_ns : slices_.damaged_methods()) {
+    recording_->incomplete_runs.push_back(start_ns);
+  }
   for (const auto& [type, count] : unread_) recording_->source.packets.push_back({type, count});
 }
 

@@ -31,7 +31,7 @@ class PacketReader {
  public:
   PacketReader(profile::Recording* recording, uint64_t file_bytes);
 
-  // Packets of a Trace message, as far as they go. Returns how many bytes were packets.
+  // Packets of a Trace message, as far as they go. Returns how many bytes were read.
   // `progress` is told, now and then, where the next packet begins.
   size_t ReadAll(std::string_view trace, const std::function<void(size_t)>& progress = {});
   void Read(std::string_view packet);
@@ -55,6 +55,9 @@ class PacketReader {
   bool ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequence& sequence);
   void AddCounter(int64_t time_ns, uint32_t slot, uint32_t sequence_id, const Sequence& sequence);
   bool ReadNotesEvent(Sequence& sequence);
+  bool ReadRunMark(int64_t time_ns, Sequence& sequence);
+  void Lose(profile::Loss loss);
+  void SkipBytes(std::string_view what, size_t from, size_t count);
   bool ReadOwnArgs(Sequence& sequence, OwnArgs& own);
   std::string_view ValueOf(const RawAnnotation& annotation, Sequence& sequence, OwnArgs& own);
   uint32_t MetadataOf(std::string_view hex);
@@ -64,6 +67,7 @@ class PacketReader {
   profile::Profile* profile_;
   uint64_t inflate_budget_;
   bool inside_compressed_ = false;
+  bool second_trace_ = false;  // of ours has begun: nothing more is read
 
   Texts texts_;
   profile::StringTable values_;  // interned values of arguments, as they are
@@ -74,7 +78,8 @@ class PacketReader {
   std::unordered_map<std::string, uint32_t> metadata_;  // by their digits
   Notes notes_;
   std::map<std::string, uint64_t> unread_;
-  RawEvent event_;  // the current one
+  std::map<std::string, std::string, std::less<>> skipped_;  // what was skipped, and from where
+  RawEvent event_;                                           // the current one
 };
 
 }  // namespace inferprobe::perfetto

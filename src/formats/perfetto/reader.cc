@@ -77,6 +77,8 @@ profile::Recording StartRecording(std::string_view bytes, const std::string& pat
   recording.source.format = "perfetto";
   recording.source.title = "Perfetto trace";
   recording.source.bytes = bytes.size();
+  recording.event_cost_ns = {profile::Status::kUnavailable,
+                             "the trace does not tell what recording an event cost"};
   return recording;
 }
 

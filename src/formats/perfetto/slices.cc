@@ -37,7 +37,18 @@ Slice* Slices::Add(const SliceEvent& event, uint8_t flags) {
   }
   const auto index = static_cast<uint32_t>(slices.size());
   if (!slices.empty() && slices.back().start_ns > event.time_ns) begins_in_order_ = false;
-  if (event.run) runs_.push_back({index, *event.run});
+  if (event.run) {
+    MarkedRun& run = runs_.emplace_back();
+    run.facts = *event.run;
+    run.known = true;
+    run.slice = index;
+    run_numbered_[run.facts.index] = static_cast<uint32_t>(runs_.size() - 1);
+    SetRun(index, static_cast<uint32_t>(runs_.size() - 1));
+  } else if (event.member_of) {
+    SetRun(index, *event.member_of < 0 ? kOutside : RunNumbered(*event.member_of));
+  } else if (!run_of_.empty()) {
+    SetRun(index, kNone);
+  }
   if (event.call_ns) hints_.push_back({index, *event.call_ns});
   Slice slice;
   slice.start_ns = event.time_ns;
@@ -45,7 +56,12 @@ Slice* Slices::Add(const SliceEvent& event, uint8_t flags) {
   slice.name = event.name;
   slice.track = static_cast<uint16_t>(event.track);
   slice.category = event.category;
-  slice.flags = static_cast<uint8_t>(flags | (event.lost ? kLost : 0));
+  slice.flags =
+      static_cast<uint8_t>(flags | (event.lost ? kLost : 0) | (event.parent < 0 ? kNoParent : 0));
+  if (event.parent > 0 && event.parent <= int64_t{index}) {
+    slice.flags |= kFarParent;
+    far_parents_.emplace_back(index, index - static_cast<uint32_t>(event.parent));
+  }
   slice.args = event.args;
   return &slices.emplace_back(slice);
 }
@@ -99,6 +115,7 @@ void Slices::Assemble(TrackPlan plan) {
   LeaveOutDropped();
   FindParentsOfMoved();
   FindDelegateCalls();
+  FindRuns();
   std::vector<uint32_t> place = Places();
   order_ = {};
   MoveTo(place);
@@ -123,7 +140,9 @@ void Slices::PairUp(const TrackPlan& plan) {
     uint64_t unfinished = 0;
     for (const uint32_t index : stack.open) {
       const Slice& slice = profile_->slices[index];
-      if (slice.dur_ns < 0 && (slice.flags & kLost) == 0) ++unfinished;
+      if (slice.dur_ns >= 0 || (slice.flags & kLost) != 0) continue;
+      ++unfinished;
+      damage_.push_back(index);
     }
     profile_->losses.Add(Loss::kUnfinishedSlice, unfinished);
   }
@@ -135,9 +154,19 @@ void Slices::Open(const TrackPlan& plan, std::vector<Stack>& stacks, uint32_t in
   const uint32_t track = slice.track;
   Stack& stack = stacks[plan.stack_of[track]];
   CloseCompleted(stack, slice.start_ns);
+  LeaveOverlapped(stack, slice);
   if (!stack.open.empty()) {
-    slice.parent = stack.open.back();
-  } else if (const uint32_t lane = plan.lane_of[track]; lane != 0) {
+    const uint32_t around = stack.open.back();
+    if ((slice.flags & kNoParent) == 0) slice.parent = around;
+    const bool engine = plan.tracks[plan.track_of[track]].type == TrackType::kEngine;
+    if (!engine && RunOf(index) == kNone && RunOf(around) != kNone) run_of_[index] = RunOf(around);
+  } else if ((slice.flags & kFarParent) != 0) {
+    const auto parent = std::lower_bound(far_parents_.begin(), far_parents_.end(),
+                                         std::pair<uint32_t, uint32_t>(index, 0));
+    const uint16_t other = profile_->slices[parent->second].track;
+    if (plan.track_of[other] == plan.track_of[track]) moved_.push_back(*parent);
+  } else if (const uint32_t lane = plan.lane_of[track];
+             lane != 0 && (slice.flags & kNoParent) == 0) {
     const std::vector<uint32_t>& lanes = plan.lanes[plan.track_of[track]];
     for (size_t i = 0; i < lanes.size() && i < kMostLanes && plan.lane_of[lanes[i]] < lane; ++i) {
       const Stack& other = stacks[plan.stack_of[lanes[i]]];
@@ -157,19 +186,52 @@ void Slices::CloseCompleted(Stack& stack, int64_t time_ns) {
   }
 }
 
+// Takes slices of known length off the stack that end inside this one: it is not part of them.
+void Slices::LeaveOverlapped(Stack& stack, Slice& slice) {
+  if ((slice.flags & kComplete) == 0) return;
+  while (!stack.open.empty()) {
+    const Slice& top = profile_->slices[stack.open.back()];
+    if ((top.flags & kComplete) == 0 || EndOf(top) >= EndOf(slice)) return;
+    CountOverlap(slice);
+    stack.open.pop_back();
+  }
+}
+
+void Slices::CountOverlap(Slice& slice) {
+  if ((slice.flags & kOverlaps) != 0) return;
+  slice.flags |= kOverlaps;
+  profile_->losses.Add(Loss::kOverlap);
+}
+
 void Slices::Close(std::vector<Stack>& stacks, const EndEvent& end, uint32_t stack_index) {
   Stack& stack = stacks[stack_index];
   if (stack.begun == 0) {
     profile_->losses.Add(Loss::kUnbalancedEnd);
+    damage_.push_back(end.begins_before);
     return;
   }
-  for (;;) {
-    Slice& top = profile_->slices[stack.open.back()];
-    stack.open.pop_back();
-    if ((top.flags & kComplete) != 0) continue;  // reaches beyond what it is in
-    top.dur_ns = end.time_ns - top.start_ns;
-    --stack.begun;
-    return;
+  // What is of known length, and reaches beyond what it was begun in, stands beside that.
+  size_t at = stack.open.size();
+  while ((profile_->slices[stack.open[at - 1]].flags & kComplete) != 0) --at;
+  const uint32_t closed = stack.open[at - 1];
+  Slice& slice = profile_->slices[closed];
+  slice.dur_ns = end.time_ns - slice.start_ns;
+  --stack.begun;
+  for (; at < stack.open.size(); ++at) {
+    Slice& inner = profile_->slices[stack.open[at]];
+    if (EndOf(inner) <= end.time_ns || inner.parent != closed) continue;
+    inner.parent = slice.parent;
+    CountOverlap(inner);
+  }
+  while (stack.open.back() != closed) stack.open.pop_back();
+  stack.open.pop_back();
+  // The reverse: it ends behind slices of known length that it was begun in. These are taken off
+  // the stack by the next begin, so each is passed once.
+  while (slice.parent != kNone) {
+    const Slice& outer = profile_->slices[slice.parent];
+    if ((outer.flags & kComplete) == 0 || EndOf(outer) >= end.time_ns) break;
+    CountOverlap(slice);
+    slice.parent = outer.parent;
   }
 }
 
@@ -187,12 +249,17 @@ void Slices::FindParentsOfMoved() {
   for (const auto& [index, candidate] : moved_) {
     Slice& slice = slices[index];
     if (IsDropped(slice)) continue;
+    const uint32_t run = RunOf(index);
+    // Where it is told which run a slice is in, what it is in is of that run, or of none.
+    const auto may_enclose = [&](uint32_t outer) {
+      return !IsDropped(slices[outer]) && Contains(slices[outer], slice) &&
+             (run == kNone || RunOf(outer) == run || RunOf(outer) >= kOutside);
+    };
     uint32_t outer = candidate;
-    for (size_t depth = 0; depth < kDeepest && outer != kNone; ++depth) {
-      if (!IsDropped(slices[outer]) && Contains(slices[outer], slice)) break;
+    for (size_t depth = 0; depth < kDeepest && outer != kNone && !may_enclose(outer); ++depth) {
       outer = slices[outer].parent;
     }
-    if (outer == kNone || !Contains(slices[outer], slice) || IsDropped(slices[outer])) continue;
+    if (outer == kNone || !may_enclose(outer)) continue;
     // Of what encloses it on several lanes, the innermost.
     if (slice.parent == kNone || slices[slice.parent].start_ns <= slices[outer].start_ns) {
       slice.parent = outer;
@@ -208,11 +275,14 @@ void Slices::FindDelegateCalls() {
   const auto instruction_of = [this](const Slice& slice) {
     return slice.args == kNone ? -1 : profile_->args[slice.args].instruction;
   };
-  std::vector<Call> calls;
+  // By run, where it is told which run they are in; all once more under kNone.
+  std::vector<CallOfRun> calls;
   for (const uint32_t index : order_) {
     const Slice& slice = slices[index];
     if (slice.category != Category::kDelegateCall || IsDropped(slice)) continue;
-    calls.push_back({slice.track, instruction_of(slice), slice.start_ns, index});
+    const Call call{slice.track, instruction_of(slice), slice.start_ns, index};
+    calls.emplace_back(kNone, call);
+    if (RunOf(index) < kOutside) calls.emplace_back(RunOf(index), call);
   }
   std::sort(calls.begin(), calls.end());
   for (const uint32_t index : order_) {
@@ -224,106 +294,20 @@ void Slices::FindDelegateCalls() {
     const bool hinted = hint != hints_.end() && hint->slice == index;
     if (hinted && hint->call_ns < 0) continue;
     const int64_t time_ns = hinted ? hint->call_ns : slice.start_ns;
-    const Call wanted{profile_->tracks[slice.track].parent, instruction_of(slice), time_ns, kNone};
-    auto call = std::upper_bound(calls.begin(), calls.end(), wanted);
-    if (call == calls.begin()) continue;
-    --call;
-    if (call->track != wanted.track || call->instruction != wanted.instruction) continue;
-    if (hinted && call->start_ns != time_ns) continue;
-    slice.parent = call->slice;
-  }
-}
-
-// The final index of each slice, kNone for those that are left out; fills Profile::runs. Slices
-// stand by start, host before engine, and all of a run behind the run itself.
-std::vector<uint32_t> Slices::Places() {
-  const std::vector<Slice>& slices = profile_->slices;
-  // What an engine reports has odd starts; it never stands before the call that it is in.
-  const auto time_of = [&](const Slice& slice) {
-    if (!IsEngine(slice) || slice.parent == kNone) return slice.start_ns;
-    return std::max(slice.start_ns, slices[slice.parent].start_ns);
-  };
-  const auto in_order = [&](uint32_t a, uint32_t b) {
-    const int64_t left = time_of(slices[a]);
-    const int64_t right = time_of(slices[b]);
-    if (left != right) return left < right;
-    const bool engine = IsEngine(slices[a]);
-    return engine != IsEngine(slices[b]) ? !engine : a < b;
-  };
-  if (!runs_.empty() && !std::is_sorted(order_.begin(), order_.end(), in_order)) {
-    std::sort(order_.begin(), order_.end(), in_order);
-  }
-  // A run on an engine's track is none of ours: what is in it could stand before it.
-  std::erase_if(runs_, [&](const RunSlice& run) {
-    return IsDropped(slices[run.slice]) || IsEngine(slices[run.slice]);
-  });
-  std::stable_sort(runs_.begin(), runs_.end(), [](const RunSlice& a, const RunSlice& b) {
-    return a.facts.index < b.facts.index;
-  });
-
-  std::vector<uint32_t> run_of(runs_.empty() ? 0 : slices.size(), kNone);
-  std::vector<uint32_t> run_starts(runs_.empty() ? 0 : slices.size(), kNone);
-  std::vector<uint32_t> members(runs_.size());
-  // Runs by thread and start, for what an engine reports outside any call.
-  std::vector<std::tuple<uint32_t, int64_t, uint32_t>> by_thread;
-  for (uint32_t run = 0; run < runs_.size(); ++run) {
-    const Slice& slice = slices[runs_[run].slice];
-    run_starts[runs_[run].slice] = run;
-    by_thread.emplace_back(slice.track, slice.start_ns, run);
-  }
-  std::sort(by_thread.begin(), by_thread.end());
-  for (const uint32_t index : order_) {
-    if (runs_.empty()) break;
-    const Slice& slice = slices[index];
-    if (IsDropped(slice)) continue;
-    uint32_t& run = run_of[index];
-    if (run_starts[index] != kNone) {
-      run = run_starts[index];
-    } else if (slice.parent != kNone) {
-      run = run_of[slice.parent];
-    } else if (IsEngine(slice)) {
-      const uint32_t thread = profile_->tracks[slice.track].parent;
-      auto at = std::upper_bound(by_thread.begin(), by_thread.end(),
-                                 std::tuple(thread, slice.start_ns, kNone));
-      if (at == by_thread.begin()) continue;
-      --at;
-      if (std::get<0>(*at) != thread) continue;
-      const Slice& whole = slices[runs_[std::get<2>(*at)].slice];
-      if (slice.start_ns <= EndOf(whole)) run = std::get<2>(*at);
-    }
-    if (run != kNone) ++members[run];
-  }
-
-  std::vector<uint32_t> place(slices.size(), kNone);
-  std::vector<uint32_t> next(runs_.size());
-  profile_->runs.resize(runs_.size());
-  uint32_t free = 0;
-  for (const uint32_t index : order_) {
-    const Slice& slice = slices[index];
-    if (IsDropped(slice)) continue;
-    const uint32_t run = runs_.empty() ? kNone : run_of[index];
-    if (run == kNone) {
-      place[index] = free++;
+    const uint32_t run = RunOf(index) < kOutside ? RunOf(index) : kNone;
+    const CallOfRun wanted{
+        run, {profile_->tracks[slice.track].parent, instruction_of(slice), time_ns, kNone}};
+    auto found = std::upper_bound(calls.begin(), calls.end(), wanted);
+    if (found == calls.begin()) continue;
+    --found;
+    const auto& [call_run, call] = *found;
+    const Call& asked = std::get<1>(wanted);
+    if (call_run != run || call.track != asked.track || call.instruction != asked.instruction) {
       continue;
     }
-    if (run_starts[index] == run) {
-      const RunFacts& facts = runs_[run].facts;
-      Run& entry = profile_->runs[run];
-      entry.mode = facts.mode;
-      entry.process = facts.process;
-      entry.incomplete = facts.incomplete;
-      entry.group = facts.group;
-      entry.start_ns = slice.start_ns;
-      entry.dur_ns = slice.dur_ns;
-      entry.first_slice = free;
-      entry.slice_count = members[run];
-      entry.disturbance.run_queue_delay_ns = -1;  // a trace does not tell
-      next[run] = free;
-      free += members[run];
-    }
-    place[index] = next[run]++;
+    if (hinted && call.start_ns != time_ns) continue;
+    slice.parent = call.slice;
   }
-  return place;
 }
 
 // Permutes the slices in place: a copy would be as large as all of them.

@@ -31,6 +31,8 @@ struct TrackMark {
 
 // The event "notes" stands on a track of this description.
 constexpr std::string_view kNotesMark = "inferprobe notes";
+// Instants of runs that are no slices stand on a track of this one.
+constexpr std::string_view kRunsMark = "inferprobe runs";
 
 std::string MarkText(const TrackMark& mark);
 // nullopt: not ours.

@@ -131,7 +131,7 @@ bool Tracks::ReadCounter(std::string_view message, Slot& slot) {
   return !counter.damaged();
 }
 
-bool Tracks::Describe(std::string_view message, uint32_t sequence) {
+Tracks::Described Tracks::Describe(std::string_view message, uint32_t sequence) {
   Fields fields(message);
   uint64_t uuid = 0;
   uint64_t parent = 0;
@@ -171,34 +171,37 @@ bool Tracks::Describe(std::string_view message, uint32_t sequence) {
         break;
     }
   }
-  if (fields.damaged()) return false;
+  if (fields.damaged()) return Described::kDamaged;
+  const std::optional<TrackMark> mark = ParseMark(description);
+  const bool own = mark || description == kNotesMark || description == kRunsMark;
   Slot& slot = slots_[OfUuid(uuid)];
+  if (own && (own_ended_ || slot.mark || slot.notes || slot.runs)) return Described::kTwice;
+  any_own_ = any_own_ || own;
   slot.parent = parent;
   if (slot.type == Type::kUnknown) slot.type = Type::kNamed;
   if (process.data() != nullptr && thread.data() == nullptr) {
     slot.type = Type::kProcess;
     std::string_view process_name;
-    if (!ReadProcess(process, slot, process_name)) return false;
+    if (!ReadProcess(process, slot, process_name)) return Described::kDamaged;
     if (name.empty()) name = process_name;
     if (process_name_ == 0) process_name_ = texts_->Intern(process_name);
   }
   if (thread.data() != nullptr) {
     slot.type = Type::kThread;
     std::string_view thread_name;
-    if (!ReadThread(thread, slot, thread_name)) return false;
+    if (!ReadThread(thread, slot, thread_name)) return Described::kDamaged;
     if (!thread_name.empty()) name = thread_name;
   }
   if (has_counter) {
     slot.counter = true;
     slot.sequence = sequence;
-    if (!ReadCounter(counter, slot)) return false;
+    if (!ReadCounter(counter, slot)) return Described::kDamaged;
   }
   if (!name.empty()) slot.name = texts_->Intern(name);
   slot.notes = description == kNotesMark;
-  if (const std::optional<TrackMark> mark = ParseMark(description)) {
-    slot.mark = std::make_unique<TrackMark>(*mark);
-  }
-  return true;
+  slot.runs = description == kRunsMark;
+  if (mark) slot.mark = std::make_unique<TrackMark>(*mark);
+  return Described::kOnce;
 }
 
 std::optional<double> Tracks::CounterValue(uint32_t slot_index, uint32_t sequence,

@@ -53,8 +53,10 @@ class Tracks {
 
   explicit Tracks(Texts* texts) : texts_(texts) {}
 
-  // A TrackDescriptor. False if it is none.
-  bool Describe(std::string_view message, uint32_t sequence);
+  enum class Described : uint8_t { kDamaged, kOnce, kTwice };
+  // A TrackDescriptor. kTwice: our writer has described another track under that number before,
+  // which it does once in a trace; nothing is changed.
+  Described Describe(std::string_view message, uint32_t sequence);
 
   // Numbers of tracks of the file, made up where nothing was described.
   uint32_t OfUuid(uint64_t uuid);
@@ -64,6 +66,11 @@ class Tracks {
   uint32_t ForEvents(uint32_t slot, bool counter);
   [[nodiscard]] const TrackMark* MarkOf(uint32_t slot) const { return slots_[slot].mark.get(); }
   [[nodiscard]] bool HoldsNotes(uint32_t slot) const { return slots_[slot].notes; }
+  [[nodiscard]] bool HoldsRuns(uint32_t slot) const { return slots_[slot].runs; }
+  // Whether any track is of our writer's.
+  [[nodiscard]] bool any_own() const { return any_own_; }
+  // From here on our writer describes no more.
+  void EndOwn() { own_ended_ = true; }
 
   // The counter's value in its unit; nullopt: a difference to a value that is not there.
   std::optional<double> CounterValue(uint32_t slot, uint32_t sequence, uint32_t generation,
@@ -90,6 +97,7 @@ class Tracks {
     bool counter = false;
     bool incremental = false;
     bool notes = false;
+    bool runs = false;
     std::unique_ptr<TrackMark> mark;
   };
 
@@ -107,6 +115,8 @@ class Tracks {
   std::vector<uint32_t> used_;                                   // slots by number
   std::vector<bool> counters_only_;                              // beside used_
   profile::StringId process_name_ = 0;
+  bool any_own_ = false;
+  bool own_ended_ = false;
 };
 
 }  // namespace inferprobe::perfetto

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <protozero/pbf_builder.hpp>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,7 @@
 #include "formats/perfetto/interner.h"
 #include "formats/perfetto/lanes.h"
 #include "formats/perfetto/notes.h"
+#include "formats/perfetto/run_plan.h"
 #include "inferprobe/result.h"
 #include "profile/model.h"
 
@@ -51,6 +53,9 @@ class Writer {
   Writer(base::AtomicFile file, const profile::Profile* profile);
 
   struct Event;
+  enum class EventType : uint8_t { kBegin, kEnd, kTicks, kCounter, kRunMark };
+  // What a slice must say of itself.
+  enum Flag : uint8_t { kTellRun = 1, kTellNoParent = 2, kTellParent = 4 };
 
   void WriteUuid();
   void DescribeNewLanes();
@@ -60,20 +65,25 @@ class Writer {
   uint64_t DescribeNamedTrack(uint64_t parent, const std::string& name, const std::string* unit,
                               std::string_view description);
   [[nodiscard]] uint64_t ProcessOf(const profile::Track& track);
-  void LearnRuns();
+  void CountBegins(const std::vector<Event>& events, uint32_t first_slice, uint32_t slice_count);
+  void WriteParent(protozero::pbf_builder<TrackEvent>& out, uint32_t slice);
+  void AddRunMarks(uint64_t end, std::vector<Event>& events);
   std::vector<Event> Collect(const std::vector<SliceEdge>& edges, uint32_t first_slice,
                              uint32_t slice_count, uint32_t first_counter, uint32_t counter_count);
   void BeginEpoch(int64_t time_ns);
   void WriteEvent(const Event& event);
-  void WriteArgs(std::string& body, uint32_t slice_index);
+  void WriteArgs(std::string& body, uint32_t slice_index, uint8_t flags);
   void WriteRunArgs(std::string& body, uint32_t run);
   void WriteEngineArgs(std::string& body, const profile::Slice& slice);
+  [[nodiscard]] uint8_t FlagsOf(uint32_t slice, uint32_t inside, uint32_t lane_ordinal) const;
+  [[nodiscard]] const profile::Slice* CallOf(const profile::Slice& slice) const;
   void WriteNotes(const Notes& notes);
   // Hands whole packets to the file.
   Result<void> Drain(bool flush);
 
   base::AtomicFile file_;
   const profile::Profile* profile_;
+  RunPlan runs_;
   LanePlanner planner_;
   Interner interner_;
   profile::LossCounts losses_;
@@ -84,8 +94,10 @@ class Writer {
   std::unordered_map<uint16_t, uint64_t> ticks_;      // the same, of tracks in ticks
   std::unordered_map<int64_t, uint64_t> processes_;   // uuid by pid
   std::vector<std::pair<int64_t, int64_t>> threads_;  // described: pid, tid
-  std::unordered_map<uint32_t, uint32_t> run_of_;     // kRun slice not yet written -> run
-  size_t runs_seen_ = 0;
+  uint64_t run_marks_uuid_ = 0;                       // the track of runs; 0: there is none yet
+
+  std::vector<uint32_t> begun_;  // of the slices of this batch: how many began before, in the file
+  uint32_t first_slice_ = 0;     // of this batch
 
   uint64_t last_uuid_ = 0;
   uint64_t default_uuid_ = 0;  // the track of events that name none, in this epoch

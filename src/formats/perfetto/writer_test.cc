@@ -124,7 +124,8 @@ TEST_F(PerfettoWriter, SaysWhatItKnowsOfASlice) {
   using Args = std::map<std::string, std::string>;
   std::map<std::string, DecodedSlice> last;
   for (const DecodedSlice& slice : trace.slices) last[slice.name] = slice;
-  EXPECT_EQ(last["inferprobe.run"].args, (Args{{"run", "1"}, {"mode", "pair_on"}}));
+  EXPECT_EQ(last["inferprobe.run"].args,
+            (Args{{"run", "1"}, {"mode", "pair_on"}, {"slices", "13"}}));
   EXPECT_EQ(last["inferprobe.run"].category, profile::CategoryName(Category::kRun));
   EXPECT_EQ(last["native_call_mean.out"].args, (Args{{"chain", "0"}, {"instruction", "2"}}));
   EXPECT_EQ(last["native_call_mean.out"].category, profile::CategoryName(Category::kKernel));

@@ -1,0 +1,468 @@
+// Runs come back from a trace as they were: where each begins and ends, what is in it, whether it
+// is whole, and why not. And what becomes of one that a damaged file has lost a part of.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/files.h"
+#include "formats/perfetto/fields.h"
+#include "formats/perfetto/notes.h"
+#include "formats/perfetto/packet.h"
+#include "formats/perfetto/profile_text.h"
+#include "formats/perfetto/reader.h"
+#include "formats/perfetto/trace_maker.h"
+#include "formats/perfetto/wire.h"
+#include "formats/perfetto/writer.h"
+#include "formats/sample_profiles.h"
+
+namespace inferprobe::perfetto {
+namespace {
+
+using formats::ProfileBuilder;
+using profile::Category;
+using profile::kNone;
+using profile::Loss;
+using profile::Profile;
+using profile::Recording;
+using profile::Run;
+using profile::RunMode;
+using profile::SliceArgs;
+using protozero::pbf_builder;
+
+std::string WriteRecording(const Recording& recording, profile::LossCounts* losses = nullptr) {
+  const std::string path = fmt::format("{}perfetto_runs_{}.pftrace", testing::TempDir(), getpid());
+  auto file = base::AtomicFile::Create(path, base::Overwrite::kForce);
+  EXPECT_TRUE(file.has_value());
+  const Profile& profile = recording.profile;
+  auto writer = Writer::Create(std::move(*file), &profile);
+  EXPECT_TRUE(writer
+                  ->Append(0, static_cast<uint32_t>(profile.slices.size()), 0,
+                           static_cast<uint32_t>(profile.counters.size()))
+                  .has_value());
+  profile::LossCounts all = profile.losses;
+  all.Merge(writer->losses());
+  EXPECT_TRUE(writer
+                  ->Finish(NotesOf(profile, recording.model, recording.engine,
+                                   recording.event_cost_ns, recording.iterations, all))
+                  .has_value());
+  if (losses != nullptr) *losses = all;
+  std::string bytes = *base::ReadFile(path);
+  unlink(path.c_str());
+  return bytes;
+}
+
+Recording ReadBytes(std::string_view bytes) {
+  auto recording = ReadTraceBytes(bytes, "t.pftrace", {});
+  EXPECT_TRUE(recording.has_value()) << recording.error().message;
+  return recording ? std::move(*recording) : Recording();
+}
+
+std::string LossText(const profile::LossCounts& losses) {
+  std::string text;
+  for (int i = 0; i < static_cast<int>(Loss::kCount); ++i) {
+    const auto loss = static_cast<Loss>(i);
+    if (losses.Get(loss) != 0) {
+      text += fmt::format("{} {}\n", profile::InfoOf(loss).name, losses.Get(loss));
+    }
+  }
+  return text;
+}
+
+// Runs as an ETDump has them: slices in the order of their ends, no slice around them, and no order
+// of time between two runs.
+class RunMaker {
+ public:
+  explicit RunMaker(uint32_t seed) : random_(seed), coarse_(seed % 4 == 1) {
+    thread_ = build_.AddThread("host", 0, 0);
+    ops_ = build_.AddEngineTrack(thread_, "DELEGATE_CALL@1 (engine-reported)");
+    npu_ = build_.AddEngineTrack(thread_, "npu");
+    build_.profile.tracks[npu_].in_ticks = true;
+  }
+
+  Recording Make(int runs) {
+    for (int run = 0; run < runs; ++run) AddRun();
+    Recording recording;
+    recording.profile = std::move(build_.profile);
+    return recording;
+  }
+
+ private:
+  int64_t Below(int64_t limit) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(std::max<int64_t>(limit, 1)));
+  }
+  bool OneIn(int64_t n) { return Below(n) == 0; }
+  // A coarse clock stands still for most of a run.
+  int64_t Step(int64_t limit) { return coarse_ ? (OneIn(4) ? 1 : 0) : 1 + Below(limit); }
+
+  void AddRun() {
+    Profile& profile = build_.profile;
+    Run run;
+    run.mode = RunMode::kProfiled;
+    run.first_slice = static_cast<uint32_t>(profile.slices.size());
+    if (OneIn(4)) at_ = 1'000;               // the clock starts again
+    if (OneIn(3)) at_ += 1'000 + Below(50);  // else it follows at once
+    run.incomplete = OneIn(4);
+    if (run.incomplete && OneIn(2)) run.why = Loss::kEndBeforeStart;
+    run.start_ns = at_;
+    if (!OneIn(8)) Fill(run);
+    run.dur_ns = at_ - run.start_ns;
+    if (OneIn(10)) run.dur_ns += 5;  // what it is timed by is not among its slices
+    run.slice_count = static_cast<uint32_t>(profile.slices.size()) - run.first_slice;
+    profile.runs.push_back(run);
+    if (OneIn(6)) build_.Add(thread_, "init", Category::kLoad, at_, Step(5));  // in no run
+  }
+
+  void Fill(const Run& run) {
+    Profile& profile = build_.profile;
+    std::vector<uint32_t> calls;
+    for (int32_t instruction = 0; instruction < 3; ++instruction) {
+      at_ += Step(5);
+      const int64_t start = at_;
+      SliceArgs args{.chain = 0, .instruction = OneIn(9) ? -7 : instruction};
+      at_ += Step(40);
+      if (instruction != 1) {
+        const uint32_t kernel =
+            build_.Add(thread_, "kernel", Category::kKernel, start, at_ - start, kNone, &args);
+        calls.push_back(build_.Add(thread_, "OPERATOR_CALL", Category::kOperatorCall, start,
+                                   at_ - start, kNone, &args));
+        if (!OneIn(10)) profile.slices[kernel].parent = calls.back();
+        continue;
+      }
+      std::vector<uint32_t> reported;
+      for (int64_t op = 0; op < 3; ++op) {
+        args.delegate_debug_id = static_cast<int32_t>(op);
+        reported.push_back(build_.Add(OneIn(3) ? npu_ : ops_, "", Category::kDelegateOp,
+                                      start + 4 * op, Below(4), kNone, &args));
+      }
+      args.delegate_debug_id = -1;
+      calls.push_back(build_.Add(thread_, "DELEGATE_CALL", Category::kDelegateCall, start,
+                                 at_ - start, kNone, &args));
+      for (const uint32_t op : reported) {
+        if (!OneIn(8)) profile.slices[op].parent = calls.back();
+      }
+    }
+    if (OneIn(5)) return;  // an older runtime does not say Method::execute
+    at_ += Step(5);
+    const uint32_t method =
+        build_.Add(thread_, "Method::execute", Category::kMethod, run.start_ns, at_ - run.start_ns);
+    for (const uint32_t call : calls) {
+      if (!OneIn(10)) profile.slices[call].parent = method;
+    }
+  }
+
+  std::mt19937 random_;
+  ProfileBuilder build_;
+  bool coarse_;
+  int64_t at_ = 1'000;
+  uint16_t thread_ = 0;
+  uint16_t ops_ = 0;
+  uint16_t npu_ = 0;
+};
+
+TEST(PerfettoRuns, AnyLayoutOfRunsComesBack) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    const Recording recording = RunMaker(seed).Make(1 + static_cast<int>(seed % 9));
+    const Recording read = ReadBytes(WriteRecording(recording));
+    EXPECT_TRUE(read.profile.runs_marked);
+    ASSERT_EQ(FirstDifference(RunLines(read.profile), RunLines(recording.profile)), "")
+        << "seed " << seed;
+    ASSERT_EQ(FirstDifference(Lines(read.profile), Lines(recording.profile)), "")
+        << "seed " << seed;
+    ASSERT_EQ(LossText(read.profile.losses), "") << "seed " << seed;
+  }
+}
+
+TEST(PerfettoRuns, ConvertedAgainTheStatisticsStay) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    profile::LossCounts first;
+    profile::LossCounts second;
+    profile::LossCounts third;
+    Recording recording = RunMaker(seed).Make(6);
+    const Recording once = ReadBytes(WriteRecording(recording, &first));
+    const Recording twice = ReadBytes(WriteRecording(once, &second));
+    WriteRecording(twice, &third);
+    ASSERT_EQ(LossText(second), LossText(first)) << "seed " << seed;
+    ASSERT_EQ(LossText(third), LossText(first)) << "seed " << seed;
+    ASSERT_EQ(FirstDifference(Lines(twice.profile), Lines(once.profile)), "") << "seed " << seed;
+  }
+}
+
+TEST(PerfettoRuns, ForeignTracesConvertedAgainKeepTheirStatistics) {
+  for (const char* name : {"android", "hostile", "legacy", "lossy", "sdk"}) {
+    const auto foreign = ReadTrace(
+        fmt::format("{}/tests/fixtures/perfetto/{}.pftrace", INFERPROBE_SOURCE_DIR, name), {});
+    ASSERT_TRUE(foreign.has_value());
+    profile::LossCounts first;
+    profile::LossCounts second;
+    profile::LossCounts third;
+    const Recording once = ReadBytes(WriteRecording(*foreign, &first));
+    const Recording twice = ReadBytes(WriteRecording(once, &second));
+    WriteRecording(twice, &third);
+    EXPECT_EQ(LossText(second), LossText(first)) << name;
+    EXPECT_EQ(LossText(third), LossText(first)) << name;
+  }
+}
+
+// A file that is the same but for one packet. Packets are told apart by their framing alone.
+std::vector<std::string_view> Packets(std::string_view trace) {
+  std::vector<std::string_view> packets;
+  while (!trace.empty()) {
+    std::string_view rest = trace.substr(1);
+    uint64_t size = 0;
+    EXPECT_TRUE(TakeVarint(rest, size));
+    const size_t whole = trace.size() - rest.size() + size;
+    packets.push_back(trace.substr(0, whole));
+    trace.remove_prefix(whole);
+  }
+  return packets;
+}
+
+// Five runs known by a mark each, as of an ETDump.
+Recording MarkedRuns() {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("host", 0, 0);
+  for (int64_t start = 1'000; start < 6'000; start += 1'000) {
+    Run run;
+    run.mode = RunMode::kProfiled;
+    run.first_slice = static_cast<uint32_t>(build.profile.slices.size());
+    run.slice_count = 3;
+    run.start_ns = start;
+    run.dur_ns = 500;
+    const uint32_t method = build.Add(thread, "Method::execute", Category::kMethod, start, 500);
+    build.Add(thread, "a", Category::kOperatorCall, start + 10, 100, method);
+    build.Add(thread, "b", Category::kOperatorCall, start + 110, 100, method);
+    build.profile.runs.push_back(run);
+  }
+  Recording recording;
+  recording.profile = std::move(build.profile);
+  return recording;
+}
+
+RawPacket Parsed(std::string_view packet) {
+  packet.remove_prefix(1);
+  uint64_t size = 0;
+  EXPECT_TRUE(TakeVarint(packet, size));
+  RawPacket raw;
+  EXPECT_TRUE(ParsePacket(packet, raw));
+  return raw;
+}
+bool IsEvent(std::string_view packet) { return Parsed(packet).event.data() != nullptr; }
+// The first of their names take all later ones with them.
+bool IsPlainEvent(std::string_view packet) {
+  return IsEvent(packet) && Parsed(packet).interned.data() == nullptr;
+}
+uint32_t SlicesInRuns(const Profile& profile) {
+  uint32_t slices = 0;
+  for (const Run& run : profile.runs) slices += run.slice_count;
+  return slices;
+}
+
+// Whichever event is missing, its run is not whole; the others are.
+void ExpectEachLossShows(const Recording& recording) {
+  const std::string whole = WriteRecording(recording);
+  const std::vector<std::string_view> packets = Packets(whole);
+  size_t tried = 0;
+  for (size_t left_out = 1; left_out + 1 < packets.size(); ++left_out) {
+    if (!IsPlainEvent(packets[left_out])) continue;
+    std::string bytes;
+    for (size_t i = 0; i < packets.size(); ++i) {
+      if (i != left_out) bytes += packets[i];
+    }
+    const Recording read = ReadBytes(bytes);
+    ASSERT_EQ(read.profile.runs.size(), recording.profile.runs.size()) << left_out;
+    size_t complete = 0;
+    for (const auto& run : read.profile.runs) complete += run.incomplete ? 0 : 1;
+    if (SlicesInRuns(read.profile) == SlicesInRuns(recording.profile)) continue;  // of no run
+    ASSERT_EQ(complete + 1, recording.profile.runs.size()) << left_out;
+    ++tried;
+  }
+  EXPECT_GT(tried, 20u);
+}
+
+TEST(PerfettoRuns, ARunThatLostAPacketIsIncomplete) { ExpectEachLossShows(MarkedRuns()); }
+
+TEST(PerfettoRuns, SoIsOneThatWasTimedFromOutside) {
+  Recording recording;
+  recording.profile = formats::InferenceProfile(5);
+  recording.profile.counters.clear();
+  ExpectEachLossShows(recording);
+}
+
+TEST(PerfettoRuns, ACutFileSaysWhichRunItCut) {
+  const std::string whole = WriteRecording(MarkedRuns());
+  size_t cut_runs = 0;
+  for (size_t length = 300; length < whole.size(); ++length) {
+    const Recording read = ReadBytes(std::string_view(whole).substr(0, length));
+    size_t incomplete = 0;
+    for (const auto& run : read.profile.runs) {
+      if (!run.incomplete) continue;
+      ++incomplete;
+      EXPECT_TRUE(run.why == Loss::kTruncatedFile || run.why == Loss::kUnfinishedSlice ||
+                  run.why == Loss::kIncompleteRun);
+    }
+    ASSERT_LE(incomplete, 1u) << length;
+    for (const auto& run : read.profile.runs) {
+      ASSERT_TRUE(run.incomplete || run.slice_count == 3) << length;
+    }
+    cut_runs += incomplete;
+  }
+  EXPECT_GT(cut_runs, 0u);
+}
+
+TEST(PerfettoRuns, ThoseOfWhichNothingIsLeftAreCounted) {
+  const std::string whole = WriteRecording(MarkedRuns());
+  const std::vector<std::string_view> packets = Packets(whole);
+  // The marks and events of three runs, then the notes.
+  std::string bytes;
+  size_t events = 0;
+  for (const std::string_view packet : packets) {
+    if (packet == packets.back() || !IsEvent(packet) || ++events <= 3 * 7) bytes += packet;
+  }
+  const Recording read = ReadBytes(bytes);
+  EXPECT_EQ(read.profile.runs.size(), 3u);
+  EXPECT_EQ(Lost(read, Loss::kIncompleteRun), 2u);
+}
+
+// Traces of older versions: runs on their own slices, without a number of slices; or no run at all.
+class OldTrace {
+ public:
+  OldTrace() {
+    trace_.Add([](Packet& packet) {
+      pbf_builder<TrackDescriptor> track{packet, TracePacket::kTrackDescriptor};
+      track.add_uint64(TrackDescriptor::kUuid, kTrack);
+      track.add_string(TrackDescriptor::kDescription,
+                       "inferprobe track=0 lane=0 type=thread kind=host_wall pid=1 tid=1 name=0");
+    });
+    trace_.Add([](Packet& packet) {
+      packet.add_uint32(TracePacket::kTrustedPacketSequenceId, 1);
+      packet.add_uint32(TracePacket::kSequenceFlags, kIncrementalStateCleared);
+      pbf_builder<InternedData> data{packet, TracePacket::kInternedData};
+      const auto add = [&](InternedData field, uint64_t iid, const char* text) {
+        pbf_builder<InternedEntry> entry{data, field};
+        entry.add_uint64(InternedEntry::kIid, iid);
+        entry.add_string(InternedEntry::kText, text);
+      };
+      add(InternedData::kEventCategories, 1, "run");
+      add(InternedData::kEventCategories, 2, "method");
+      add(InternedData::kDebugAnnotationNames, 1, "run");
+      add(InternedData::kDebugAnnotationNames, 2, "mode");
+    });
+  }
+  OldTrace& Begin(uint64_t time, const char* name, uint64_t category, int64_t run = -1) {
+    trace_.Add([&](Packet& packet) {
+      packet.add_uint64(TracePacket::kTimestamp, time);
+      packet.add_uint32(TracePacket::kTrustedPacketSequenceId, 1);
+      pbf_builder<TrackEvent> event{packet, TracePacket::kTrackEvent};
+      event.add_enum(TrackEvent::kType, kSliceBegin);
+      event.add_uint64(TrackEvent::kTrackUuid, kTrack);
+      event.add_string(TrackEvent::kName, name);
+      if (category != 0) event.add_uint64(TrackEvent::kCategoryIids, category);
+      if (run < 0) return;
+      {
+        pbf_builder<DebugAnnotation> number{event, TrackEvent::kDebugAnnotations};
+        number.add_uint64(DebugAnnotation::kNameIid, 1);
+        number.add_int64(DebugAnnotation::kIntValue, run);
+      }
+      pbf_builder<DebugAnnotation> mode{event, TrackEvent::kDebugAnnotations};
+      mode.add_uint64(DebugAnnotation::kNameIid, 2);
+      mode.add_string(DebugAnnotation::kStringValue, "pair_on");
+    });
+    return *this;
+  }
+  OldTrace& End(uint64_t time) {
+    trace_.End(time);
+    return *this;
+  }
+  OldTrace& Damage() {
+    trace_.Raw("\x0a\x7f");
+    return *this;
+  }
+  [[nodiscard]] Recording Read() const { return trace_.Read(); }
+
+ private:
+  TraceMaker trace_;
+};
+
+TEST(PerfettoRuns, OldTracesGiveUpTheRunsBesideWhatWasLost) {
+  OldTrace trace;
+  trace.Begin(100, "run", 1, 0).Begin(110, "a", 0).End(150).End(190);
+  trace.Begin(200, "run", 1, 1).Damage().End(250).End(290);  // the begin of its slice
+  trace.Begin(300, "run", 1, 2).Begin(310, "a", 0).End(350).End(390);
+  trace.Begin(400, "run", 1, 3).Begin(410, "a", 0).End(450).End(490);
+  const Recording read = trace.Read();
+  std::vector<bool> incomplete;
+  for (const auto& run : read.profile.runs) incomplete.push_back(run.incomplete);
+  // The next one begins where the damage is.
+  EXPECT_EQ(incomplete, (std::vector<bool>{false, true, true, false}));
+  EXPECT_EQ(read.profile.runs[1].why, Loss::kDamagedPacket);
+  EXPECT_EQ(Lost(read, Loss::kUnbalancedEnd), 1u);
+  EXPECT_EQ(profile::InfoOf(Loss::kUnbalancedEnd).severity, profile::Severity::kDataLoss);
+}
+
+TEST(PerfettoRuns, OldTracesWithoutRunsSayWhichMethodsWereDamaged) {
+  OldTrace trace;
+  trace.Begin(100, "m", 2).Begin(110, "a", 0).End(150).End(190);
+  trace.Begin(200, "m", 2)
+      .Begin(210, "a", 0)
+      .Damage()
+      .Begin(220, "b", 0)
+      .End(230)
+      .End(240)
+      .End(290);
+  trace.Begin(300, "m", 2).Begin(310, "a", 0).End(350).End(390);
+  const Recording read = trace.Read();
+  EXPECT_FALSE(read.profile.runs_marked);
+  EXPECT_EQ(read.incomplete_runs, std::vector<int64_t>{200});
+}
+
+TEST(PerfettoRuns, ARunOnAnEnginesTrackIsNone) {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("host", 0, 0);
+  const uint16_t ops = build.AddEngineTrack(thread, "npu");
+  build.Add(ops, "run", Category::kRun, 1'000, 100);
+  build.Add(thread, "beside", Category::kScope, 2'000, 100);
+  profile::Run run;
+  run.mode = RunMode::kPairOn;
+  run.start_ns = 1'000;
+  run.dur_ns = 100;
+  run.slice_count = 1;
+  build.profile.runs.push_back(run);
+  Recording recording;
+  recording.profile = std::move(build.profile);
+  const Recording read = ReadBytes(WriteRecording(recording));
+  // Ours says it by a mark; a forged one, in a file, is left out.
+  EXPECT_EQ(RunLines(read.profile), RunLines(recording.profile));
+  const auto seed =
+      ReadTrace(INFERPROBE_SOURCE_DIR "/fuzz/seeds/perfetto/crash-run-on-engine-track", {});
+  ASSERT_TRUE(seed.has_value());
+  ExpectSound(seed->profile);
+  EXPECT_EQ(seed->profile.runs.size(), 0u);
+  EXPECT_EQ(seed->profile.slices.size(), 2u);
+}
+
+TEST(PerfettoRuns, OfTwoTracesInOneFileTheFirstIsRead) {
+  const std::string one = WriteRecording(MarkedRuns());
+  const std::string foreign =
+      TraceMaker().Named(9'000, "t").Begin(1, "x", 9'000).End(2, 9'000).bytes();
+  const Recording read = ReadBytes(one + one);
+  EXPECT_EQ(Lines(read.profile), Lines(ReadBytes(one).profile));
+  EXPECT_EQ(Lost(read, Loss::kSecondTrace), 1u);
+  const auto& packets = read.source.packets;
+  ASSERT_EQ(packets.size(), 1u);
+  EXPECT_TRUE(packets[0].type.starts_with("bytes of a second trace, from byte "))
+      << packets[0].type;
+  // Those of other tools may be put together with it.
+  for (const std::string& both : {one + foreign, foreign + one}) {
+    const Recording mixed = ReadBytes(both);
+    EXPECT_EQ(Lost(mixed, Loss::kSecondTrace), 0u);
+    EXPECT_EQ(mixed.profile.slices.size(), 16u);
+    EXPECT_EQ(mixed.profile.runs.size(), 5u);
+  }
+}
+
+}  // namespace
+}  // namespace inferprobe::perfetto
