@@ -112,7 +112,9 @@ class DelegateWriter {
       }
       const double call_ns =
           op.calls != 0 ? static_cast<double>(op.total_ns) / static_cast<double>(op.calls) : 0;
-      if (!result->resolution_ns) {
+      if (!input_.whole) {
+        // Its mean says why it is none.
+      } else if (!result->resolution_ns) {
         if (op.total_ns == 0) {
           op.mean_ns = {Status::kBelowResolution, "the engine reported 0 each time"};
         }

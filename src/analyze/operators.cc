@@ -34,8 +34,13 @@ constexpr std::string_view kKernelPrefix = "native_call_";
 class TableWriter {
  public:
   TableWriter(const Profile& profile, const profile::ModelFacts& model,
-              const OperatorOptions& options, const RowBuilder& builder, bool whole)
-      : profile_(profile), model_(model), options_(options), builder_(builder), whole_(whole) {}
+              const OperatorOptions& options, const RowBuilder& builder, std::string none_whole)
+      : profile_(profile),
+        model_(model),
+        options_(options),
+        builder_(builder),
+        none_whole_(std::move(none_whole)),
+        whole_(none_whole_.empty()) {}
 
   OperatorTable Write() {
     OperatorTable table;
@@ -59,7 +64,7 @@ class TableWriter {
         rest == kNone
             ? Metric<double>(Status::kNotMeasured, "only the method was timed, nothing around it")
         : whole_ ? Metric<double>(static_cast<double>(builder_.rows().at(rest).total_ns) / runs)
-                 : Metric<double>(DroppedInside());
+                 : Metric<double>(NoneWhole());
     NameAfterKernels(table.ops);
     AddDelegates({builder_.rows(), order, model_, whole_}, &table);
     for (const profile::Track& track : profile_.tracks) {
@@ -124,15 +129,13 @@ class TableWriter {
     if (op.kind == Kind::kHostWall && IsBelow(call_ns, profile_.clock.tick_ns)) {
       op.mean_ns = op.p50_ns = BelowClock(call_ns, profile_.clock.tick_ns);
     }
-    const bool rest = op.type == RowType::kBetween || op.type == RowType::kUnattributed;
-    if (rest && !whole_) op.mean_ns = op.p50_ns = DroppedInside();
+    if (!whole_) op.mean_ns = op.p50_ns = NoneWhole();
     return op;
   }
 
-  // What is left over holds the time of the events that are missing.
-  static profile::Missing DroppedInside() {
-    return {Status::kUnavailable, "events of these runs were dropped: their time is in here"};
-  }
+  // Nobody knows of which run, and of which row, the missing events were. What is left over holds
+  // their time.
+  [[nodiscard]] profile::Missing NoneWhole() const { return {Status::kUnavailable, none_whole_}; }
 
   // Without the program, the kernel alone says which operator an instruction called.
   static void NameAfterKernels(std::vector<OpRow>& ops) {
@@ -212,7 +215,8 @@ class TableWriter {
   const profile::ModelFacts& model_;
   const OperatorOptions& options_;
   const RowBuilder& builder_;
-  bool whole_;  // false: events of the runs were dropped
+  std::string none_whole_;  // why there are no means, where events of all runs were dropped
+  bool whole_;
   std::vector<uint32_t> id_of_;
 };
 
@@ -220,24 +224,32 @@ class TableWriter {
 
 OperatorTable BuildOperators(const Profile& profile, const profile::ModelFacts& model,
                              const OperatorOptions& options) {
-  // Without some of its events a run's rows would blame the rest. Only a file in which no run is
-  // whole is shown as it is, and says what that bends.
+  // Without some of its events a run's rows would blame the rest. Only of a file in which no run is
+  // whole the rows show what was recorded, without means.
   bool any_whole = false;
   uint64_t incomplete = 0;
+  Loss why = Loss::kIncompleteRun;
   for (const Run& run : profile.runs) {
     if (!profile::GivesRows(run.mode)) continue;
     any_whole = any_whole || !run.incomplete;
     incomplete += run.incomplete ? 1 : 0;
+    if (run.incomplete && why == Loss::kIncompleteRun) why = run.why;
   }
   RowBuilder builder(profile);
-  bool whole = true;
+  std::string none_whole;
   for (const Run& run : profile.runs) {
     if (!profile::GivesRows(run.mode)) continue;
     if (run.incomplete && (any_whole || run.mode != RunMode::kProfiled)) continue;
-    whole = whole && !run.incomplete;
+    if (run.incomplete && none_whole.empty()) {
+      none_whole = fmt::format("no run is whole, each lost events{}",
+                               why == Loss::kIncompleteRun
+                                   ? std::string()
+                                   : fmt::format(" ({})", profile::InfoOf(why).name));
+    }
     builder.AddRun(run);
   }
-  OperatorTable table = TableWriter(profile, model, options, builder, whole).Write();
+  OperatorTable table =
+      TableWriter(profile, model, options, builder, std::move(none_whole)).Write();
   table.losses.Add(Loss::kIncompleteRun, incomplete);
   return table;
 }

@@ -144,7 +144,7 @@ PerfResult AnalyzeRecording(const Recording& recording) {
   result.unattributed_ns = table.unattributed_ns;
   result.profiled_runs = table.runs;
   result.profiled_mean_ns = table.mean_ns;
-  if (table.runs == 0) result.slices = SummarizeSlices(profile);
+  if (table.runs == 0) result.slices = SummarizeSlices(profile, &table.losses);
   result.losses = profile.losses;
   result.losses.Merge(table.losses);
   return result;

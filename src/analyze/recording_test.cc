@@ -162,8 +162,27 @@ TEST(AnalyzeRecording, ARunThatLostEventsIsInNoRowUnlessNoneIsWhole) {
   made.recording.profile.runs[0].incomplete = true;
   result = AnalyzeRecording(made.recording);
   EXPECT_EQ(result.profiled_runs, 2U);
-  // What is left over holds the time of what was dropped.
-  EXPECT_EQ(Find(result, "between instructions")->mean_ns.missing().status, Status::kUnavailable);
+  ASSERT_FALSE(result.ops.empty());
+  for (const profile::OpRow& row : result.ops) {
+    ASSERT_FALSE(row.mean_ns) << row.name;
+    EXPECT_EQ(row.mean_ns.missing().status, Status::kUnavailable);
+    EXPECT_EQ(row.mean_ns.missing().hint, "no run is whole, each lost events");
+    EXPECT_FALSE(row.p50_ns) << row.name;
+    EXPECT_GT(row.total_ns, 0) << row.name;  // what was recorded
+  }
+  made.recording.profile.runs[1].why = profile::Loss::kTruncatedFile;
+  result = AnalyzeRecording(made.recording);
+  EXPECT_EQ(result.ops[0].mean_ns.missing().hint,
+            "no run is whole, each lost events (truncated_file)");
+}
+
+// The file says which its runs are: there is none to be guessed.
+TEST(FindRuns, WhatAFileMarksIsNotGuessedAgain) {
+  Recorded made;
+  made.Add(Category::kMethod, "Method::execute", 0, 1000);
+  made.recording.profile.runs_marked = true;
+  FindRuns(&made.recording.profile);
+  EXPECT_TRUE(made.recording.profile.runs.empty());
 }
 
 TEST(AnalyzeRecording, ACallsLayersAreItsOwn) {

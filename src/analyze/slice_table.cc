@@ -17,6 +17,9 @@ class Summary {
  public:
   explicit Summary(const Profile& profile) : profile_(profile) {}
 
+  // After Take().
+  [[nodiscard]] uint64_t exceeded() const { return exceeded_; }
+
   std::vector<SliceRow> Take() {
     FindRows();
     AddTimes();
@@ -96,6 +99,7 @@ class Summary {
       extremes.most_ns = std::max(extremes.most_ns, dur_ns);
       row.total_ns = SaturatingAdd(row.total_ns, dur_ns);
       row.self_ns = SaturatingAdd(row.self_ns, dur_ns - inside[i]);
+      if (inside[i] > std::max<int64_t>(dur_ns, 0)) ++exceeded_;
       ++row.calls;
     }
   }
@@ -132,10 +136,16 @@ class Summary {
   RowTable table_;
   std::vector<uint32_t> row_;  // by slice
   std::vector<Extremes> extremes_;
+  uint64_t exceeded_ = 0;  // slices that are shorter than what is in them
 };
 
 }  // namespace
 
-std::vector<SliceRow> SummarizeSlices(const Profile& profile) { return Summary(profile).Take(); }
+std::vector<SliceRow> SummarizeSlices(const Profile& profile, profile::LossCounts* losses) {
+  Summary summary(profile);
+  std::vector<SliceRow> rows = summary.Take();
+  if (losses != nullptr) losses->Add(profile::Loss::kChildrenExceedParent, summary.exceeded());
+  return rows;
+}
 
 }  // namespace inferprobe::analyze

@@ -14,6 +14,8 @@ namespace inferprobe::analyze {
 
 // Parents before their children, tracks in their order. Slices in ticks of an unknown clock are not
 // among them. Linear in slices, apart from sorting the rows.
-std::vector<profile::SliceRow> SummarizeSlices(const profile::Profile& profile);
+// `losses`: where slices are shorter than what is in them.
+std::vector<profile::SliceRow> SummarizeSlices(const profile::Profile& profile,
+                                               profile::LossCounts* losses = nullptr);
 
 }  // namespace inferprobe::analyze

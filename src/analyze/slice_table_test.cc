@@ -84,6 +84,22 @@ TEST(SliceTable, AMeanUnderTenTicksIsBelowResolution) {
   EXPECT_TRUE(rows[1].mean_ns);
 }
 
+TEST(SliceTable, CountsSlicesThatAreShorterThanWhatIsInThem) {
+  profile::Profile profile;
+  profile.tracks.resize(2);
+  profile.slices = {{.start_ns = 0, .dur_ns = 100},
+                    {.start_ns = 0, .dur_ns = 60, .parent = 0},
+                    {.start_ns = 40, .dur_ns = 60, .parent = 0},
+                    {.start_ns = 200, .dur_ns = 100},
+                    {.start_ns = 200, .dur_ns = 50, .parent = 3},
+                    {.start_ns = 250, .dur_ns = 50, .parent = 3},
+                    {.start_ns = 250, .dur_ns = 500, .parent = 3, .track = 1}};
+  profile::LossCounts losses;
+  const std::vector<SliceRow> rows = SummarizeSlices(profile, &losses);
+  EXPECT_EQ(losses.Get(profile::Loss::kChildrenExceedParent), 1U);
+  EXPECT_EQ(rows[0].self_ns, -20);
+}
+
 TEST(SliceTable, ACircleOfParentsEnds) {
   profile::Profile profile;
   profile.tracks.resize(1);

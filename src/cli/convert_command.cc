@@ -26,8 +26,10 @@ using profile::LossCounts;
 using profile::Recording;
 
 Result<const formats::Format*> TargetOf(const ConvertCommand& command) {
-  const formats::Format* format =
-      command.to.empty() ? formats::FormatBySuffix(command.out) : formats::FormatByName(command.to);
+  const formats::Format* format = !command.to.empty() ? formats::FormatByName(command.to)
+                                  : command.out.ends_with(".perfetto-trace")
+                                      ? formats::FormatByName("perfetto")
+                                      : formats::FormatBySuffix(command.out);
   for (const std::string_view later : {".chrome.json", ".node.json"}) {
     if (!command.to.empty() || !command.out.ends_with(later)) continue;
     return MakeError(ErrorCode::kNotBuiltIn,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,6 +21,7 @@ using profile::RowType;
 constexpr double kSmallShare = 0.005;
 constexpr size_t kMostSiblings = 20;
 constexpr size_t kMostLayers = 8;
+constexpr size_t kMostCalls = 20;       // of delegates, with their layers
 constexpr uint32_t kDeepestShown = 32;  // a hostile recording nests as deep as it is long
 constexpr double kCostlyProbe = 0.2;
 constexpr double kKernelIsAll = 0.8;
@@ -42,6 +44,17 @@ Cell Calls(const OpRow& row) {
 bool CostlyProbe(const OpRow& row) {
   return row.mean_ns && *row.mean_ns > 0 && row.probe_cost_ns &&
          *row.probe_cost_ns > kCostlyProbe * *row.mean_ns;
+}
+
+// Of runs that all lost events, a share is as little known as a mean.
+Cell Share(const OpRow& row) {
+  const bool unknown = !row.in_ticks && !row.mean_ns &&
+                       row.mean_ns.missing().status == profile::Status::kUnavailable;
+  return unknown ? Cell::Missing(row.mean_ns.missing()) : Cell::Percent(row.share);
+}
+
+std::string MoreText(size_t more) {
+  return more == 0 ? std::string() : fmt::format("  … {} more: --all\n", more);
 }
 
 // The tree of host-wall rows, and what of it is shown.
@@ -77,6 +90,10 @@ class Tree {
     AddRow(table, 0, "");
     AddChildren(table, 0, "");
     std::string out = table.Render(Format::kTable, 2);
+    if (const profile::Metric<double>& whole = result_.ops[0].mean_ns;
+        !whole && whole.missing().status == profile::Status::kUnavailable) {
+      out += fmt::format("  n/a: {}\n", base::TerminalText(whole.missing().hint));
+    }
     if (costly_) {
       out += fmt::format("  {} recording costs more than {:.0f} % of this row\n", kCostlyMark,
                          kCostlyProbe * 100);
@@ -114,7 +131,7 @@ class Tree {
     if (row.type == RowType::kOperatorCall && row.instruction && names_[named.name] > 1) {
       name += fmt::format(" [{}]", *row.instruction);
     }
-    table.AddRow({Cell::Percent(row.share), Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
+    table.AddRow({Share(row), Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
                   IsRest(row) ? Cell::Drawn("") : Calls(row), Cell::Drawn(branch + prefix + name),
                   std::move(probe)});
   }
@@ -190,7 +207,8 @@ class Tree {
       add(lines[i], i + 1 == lines.size() && folded == 0 && rest.empty());
     }
     if (folded != 0) {
-      table.AddRow({Cell::Percent(folded_share), Cell::Drawn(""), Cell::Drawn(""), Cell::Drawn(""),
+      table.AddRow({result_.ops[0].mean_ns ? Cell::Percent(folded_share) : Cell::Drawn(""),
+                    Cell::Drawn(""), Cell::Drawn(""), Cell::Drawn(""),
                     Cell::Drawn(fmt::format("{}… {} smaller rows: --all",
                                             lead + (rest.empty() ? "└─ " : "├─ "), folded)),
                     Cell::Drawn("")});
@@ -201,12 +219,20 @@ class Tree {
   std::string RenderBeside() {
     if (beside_.empty()) return {};
     Table table({{"mean", Align::kRight}, {"calls", Align::kRight}, {"what"}});
-    for (const uint32_t index : beside_) {
+    std::vector<uint32_t> shown = beside_;
+    if (!options_.all_rows && shown.size() > kMostSiblings + 1) {
+      std::stable_sort(shown.begin(), shown.end(), [&](uint32_t a, uint32_t b) {
+        return result_.ops[a].total_ns > result_.ops[b].total_ns;
+      });
+      shown.resize(kMostSiblings);
+      std::sort(shown.begin(), shown.end());
+    }
+    for (const uint32_t index : shown) {
       const OpRow& row = result_.ops[index];
       table.AddRow({Cell::Duration(row.mean_ns), Calls(row), Cell::Drawn(NameText(row))});
     }
     return "\naround the runs and on other threads (host wall, per run; not part of the sum)\n" +
-           table.Render(Format::kTable, 2);
+           table.Render(Format::kTable, 2) + MoreText(beside_.size() - shown.size());
   }
 
   const profile::PerfResult& result_;
@@ -264,9 +290,10 @@ void AddToTable(Table& table, const OpRow& row) {
 }
 
 // What an engine reported in no delegate call: it belongs to no row, and is not hidden.
-std::string ReportedOutside(const profile::PerfResult& result) {
+std::string ReportedOutside(const profile::PerfResult& result, const PerfTextOptions& options) {
   Table table(
       {{"mean", Align::kRight}, {"ticks", Align::kRight}, {"calls", Align::kRight}, {"what"}});
+  size_t more = 0;
   for (const OpRow& row : result.ops) {
     if (row.type != RowType::kDelegateOp) continue;
     // Inside another report, or in its call.
@@ -274,13 +301,17 @@ std::string ReportedOutside(const profile::PerfResult& result) {
       const OpRow& parent = result.ops[row.parent];
       if (parent.kind != Kind::kHostWall || parent.type == RowType::kDelegateCall) continue;
     }
+    if (!options.all_rows && table.size() >= kMostSiblings) {
+      ++more;
+      continue;
+    }
     table.AddRow({row.in_ticks ? Cell::Drawn("-") : Cell::Duration(row.mean_ns),
                   row.in_ticks ? TicksPerRun(row, result) : Cell::Drawn("-"), Calls(row),
                   Cell::Drawn(NameText(row))});
   }
   if (table.size() == 0) return {};
   return "\nreported outside any delegate call (engine-reported; part of no sum)\n" +
-         table.Render(Format::kTable, 2);
+         table.Render(Format::kTable, 2) + MoreText(more);
 }
 
 }  // namespace
@@ -308,8 +339,18 @@ std::string OpTree(const profile::PerfResult& result, const PerfTextOptions& opt
 }
 
 std::string DelegateTables(const profile::PerfResult& result, const PerfTextOptions& options) {
-  std::string out = ReportedOutside(result);
-  for (const profile::DelegateResult& delegate : result.delegates) {
+  std::string out = ReportedOutside(result, options);
+  std::vector<size_t> calls(result.delegates.size());
+  std::iota(calls.begin(), calls.end(), size_t{0});
+  if (!options.all_rows && calls.size() > kMostCalls + 1) {
+    std::stable_sort(calls.begin(), calls.end(), [&](size_t a, size_t b) {
+      return result.delegates[a].host_ns > result.delegates[b].host_ns;
+    });
+    calls.resize(kMostCalls);
+    std::sort(calls.begin(), calls.end());
+  }
+  for (const size_t call : calls) {
+    const profile::DelegateResult& delegate = result.delegates[call];
     const std::string name =
         delegate.op < result.ops.size() ? result.ops[delegate.op].name : delegate.backend;
     if (delegate.layers.empty()) {
@@ -339,14 +380,16 @@ std::string DelegateTables(const profile::PerfResult& result, const PerfTextOpti
                  {"calls", Align::kRight},
                  {"what", Align::kLeft, "", options.width > 60 ? options.width - 34 : 30}});
     for (const OpRow* row : rows) {
-      table.AddRow({Cell::Percent(row->share),
+      table.AddRow({Share(*row),
                     in_ticks ? TicksPerRun(*row, result) : Cell::Duration(row->mean_ns),
                     Calls(*row), Cell::Drawn(NameText(*row))});
     }
     out += table.Render(Format::kTable, 2);
-    if (rows.size() < delegate.layers.size()) {
-      out += fmt::format("  … {} more: --all\n", delegate.layers.size() - rows.size());
-    }
+    out += MoreText(delegate.layers.size() - rows.size());
+  }
+  if (calls.size() < result.delegates.size()) {
+    out += fmt::format("\n… and {} more calls of delegates, with less time: --all\n",
+                       result.delegates.size() - calls.size());
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/text.h"
@@ -15,6 +16,7 @@ using profile::kNone;
 using profile::SliceRow;
 
 constexpr size_t kMostSiblings = 20;
+constexpr size_t kMostTracks = 20;
 constexpr uint32_t kDeepestShown = 32;
 constexpr uint32_t kDeepestFolded = 8;  // at least, however narrow the terminal is
 constexpr size_t kFoldedWidth = 24;     // "… 1,000 deeper: --all"
@@ -130,22 +132,57 @@ Table SliceTable(const profile::PerfResult& result) {
   return table;
 }
 
+namespace {
+
+// Rows [begin, end) are of one track.
+struct TrackRows {
+  size_t begin;
+  size_t end;
+  int64_t total_ns;
+};
+
+std::vector<TrackRows> TracksOf(const std::vector<SliceRow>& rows) {
+  std::vector<TrackRows> tracks;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool outermost = rows[i].parent == kNone;
+    if (i == 0 || (outermost && rows[i].track != rows[tracks.back().begin].track)) {
+      tracks.push_back({i, i, 0});
+    }
+    tracks.back().end = i + 1;
+    int64_t& total_ns = tracks.back().total_ns;
+    if (outermost && __builtin_add_overflow(total_ns, rows[i].total_ns, &total_ns)) {
+      total_ns = std::numeric_limits<int64_t>::max();
+    }
+  }
+  return tracks;
+}
+
+}  // namespace
+
 std::string SliceTree(const profile::PerfResult& result, const PerfTextOptions& options) {
   const std::vector<SliceRow>& rows = result.slices;
+  std::vector<TrackRows> tracks = TracksOf(rows);
+  const size_t all = tracks.size();
+  if (!options.all_rows && all > kMostTracks + 1) {
+    std::stable_sort(tracks.begin(), tracks.end(), [](const TrackRows& a, const TrackRows& b) {
+      return a.total_ns > b.total_ns;
+    });
+    tracks.resize(kMostTracks);
+    std::sort(tracks.begin(), tracks.end(),
+              [](const TrackRows& a, const TrackRows& b) { return a.begin < b.begin; });
+  }
   std::string out;
   Tree tree(result, options);
-  for (size_t begin = 0; begin < rows.size();) {
-    size_t end = begin + 1;
-    while (end < rows.size() &&
-           (rows[end].parent != kNone || rows[end].track == rows[begin].track)) {
-      ++end;
-    }
-    out += fmt::format(
-        "\n{} ({}, the whole recording)\n",
-        rows[begin].track.empty() ? "(unnamed track)" : base::TerminalText(rows[begin].track),
-        profile::KindText(rows[begin].kind));
-    out += tree.RenderTrack(begin, end);
-    begin = end;
+  for (const TrackRows& track : tracks) {
+    const SliceRow& first = rows[track.begin];
+    out += fmt::format("\n{} ({}, the whole recording)\n",
+                       first.track.empty() ? "(unnamed track)" : base::TerminalText(first.track),
+                       profile::KindText(first.kind));
+    out += tree.RenderTrack(track.begin, track.end);
+  }
+  if (all > tracks.size()) {
+    out += fmt::format("\n… and {} with less in them: --all\n",
+                       Counted(all - tracks.size(), "more track"));
   }
   return out;
 }

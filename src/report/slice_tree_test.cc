@@ -57,6 +57,23 @@ TEST(SliceTree, IsATreeForEachTrack) {
             "  2.00 us  1.00 us  1.00 us  1.00 us      2  other\n");
 }
 
+TEST(SliceTree, OfManyTracksThoseWithTheMostAreShown) {
+  Rows rows;
+  for (int i = 0; i < 1'000; ++i) {
+    rows.Add("slice", i == 500 ? 1'000'000 : 1'000 - i, kNone, "track " + std::to_string(i));
+  }
+  const std::string text = SliceTree(rows.result, {});
+  EXPECT_EQ(CountLines(text), 20u * 4 + 2);
+  EXPECT_NE(text.find("\ntrack 0 ("), std::string::npos);
+  EXPECT_NE(text.find("\ntrack 18 ("), std::string::npos);
+  EXPECT_NE(text.find("\ntrack 500 ("), std::string::npos);
+  EXPECT_EQ(text.find("\ntrack 19 ("), std::string::npos);
+  EXPECT_NE(text.find("\n… and 980 more tracks with less in them: --all\n"), std::string::npos);
+  PerfTextOptions all;
+  all.all_rows = true;
+  EXPECT_EQ(CountLines(SliceTree(rows.result, all)), 1'000u * 4);
+}
+
 TEST(SliceTree, OfNothingIsNothing) { EXPECT_EQ(SliceTree({}, {}), ""); }
 
 TEST(SliceTree, ManySiblingsAreFoldedTheSmallestFirst) {

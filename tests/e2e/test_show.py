@@ -363,6 +363,8 @@ def test_the_format_is_by_the_ending_or_by_to(run: Run, shapes: Path) -> None:
     assert "--to" in run("convert", source, "x.bin").stderr
     assert run("convert", source, "x.bin", "--to", "perfetto").returncode == 0
     assert "Perfetto trace" in run("show", "x.bin").stdout
+    assert run("convert", source, "y.perfetto-trace").returncode == 0
+    assert "Perfetto trace" in run("show", "y.perfetto-trace").stdout
     said = run("convert", source, "y.bin", "--to", "rings")
     assert said.returncode == 2 and "etdump, json, perfetto" in said.stderr
 
