@@ -86,7 +86,9 @@ const char* BlameName(Blame blame);
   X(kUnreadBytes, "unread_bytes", kDataLoss, kInput,                                               \
     "bytes of the file that are no packet: they were skipped, or all behind them was not read")    \
   X(kSecondTrace, "second_trace", kDataLoss, kInput,                                               \
-    "a second trace of inferprobe follows in the same file: only the first is read, split them")
+    "a second trace of inferprobe follows in the same file: only the first is read, split them")   \
+  X(kNameCut, "name_cut", kRepair, kInput,                                                         \
+    "a name had more than 1,024 bytes: its end is left out, its length and a hash mark it")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,

@@ -7,13 +7,12 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "base/memory_block.h"
-#include "base/text.h"
+#include "formats/etdump/text_reader.h"
 #include "profile/delegate_clock.h"
 
 namespace inferprobe::etdump {
@@ -54,6 +53,11 @@ std::string_view TextOf(const flatbuffers::String* text) {
   return text == nullptr ? std::string_view() : std::string_view(text->c_str(), text->size());
 }
 
+std::string_view BytesOf(const flatbuffers::Vector<uint8_t>* bytes) {
+  if (bytes == nullptr) return {};
+  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+}
+
 class Reader {
  public:
   Reader(Walk walk, const profile::ReadOptions& options, profile::Recording* into)
@@ -61,7 +65,8 @@ class Reader {
         clocks_(options.delegate_clocks),
         unit_ns_(options.input_unit_ns),
         into_(*into),
-        out_(into->profile) {
+        out_(into->profile),
+        texts_(walk_.bytes(), &into->profile) {
     if (unit_ns_ <= 0) unit_ns_ = 1;
   }
 
@@ -114,6 +119,7 @@ class Reader {
       const ::etdump::Event* event = walk_.EventOf(block, i);
       if (event == nullptr) return walk_.BrokenEvent(block, i);
       ReadEvent(*event, i);
+      if (texts_.overlap()) return TextsOverlap();
     }
     for (const auto& [instruction, slices] : reported_) {
       out_.losses.Add(Loss::kEngineOpsOutsideCall, slices.size());
@@ -129,9 +135,14 @@ class Reader {
     return {};
   }
 
+  tl::unexpected<Error> TextsOverlap() const {
+    return walk_.Broken(*texts_.overlap(),
+                        "this text lies in others: together they are longer than the file");
+  }
+
   void AddToGroups(const Walk::Block& block) {
     std::vector<profile::BlockGroup>& groups = into_.source.blocks;
-    const std::string name = base::RepairUtf8(block.name).text;
+    const std::string name = texts_.BlockName(block.name);
     if (!groups.empty() && groups.back().name == name && groups.back().events == block.events) {
       ++groups.back().count;
     } else {
@@ -158,9 +169,8 @@ class Reader {
                              it.delegate_debug_id_str() != nullptr ||
                              it.delegate_debug_metadata() != nullptr;
     Slice slice;
-    slice.name =
-        Name(TextOf(by_delegate && it.name() == nullptr ? it.delegate_debug_id_str() : it.name()),
-             guess.name);
+    const bool by_id = by_delegate && it.name() == nullptr;
+    slice.name = texts_.Name(TextOf(by_id ? it.delegate_debug_id_str() : it.name()), guess.name);
     slice.category = by_delegate ? Category::kDelegateOp : CategoryOfName(slice.name);
     SliceArgs args;
     // Outside of instructions ETDumpGen writes chain -1 and instruction 0.
@@ -172,9 +182,9 @@ class Reader {
       args.delegate_debug_id = it.delegate_debug_id_int();
       if (it.delegate_debug_id_str() != nullptr) args.delegate_debug_name = slice.name;
       if (it.name() != nullptr && it.delegate_debug_id_str() != nullptr) {
-        args.delegate_debug_name = Name(TextOf(it.delegate_debug_id_str()), 0);
+        args.delegate_debug_name = texts_.Name(TextOf(it.delegate_debug_id_str()), 0);
       }
-      args.metadata = Metadata(it.delegate_debug_metadata());
+      args.metadata = texts_.Metadata(BytesOf(it.delegate_debug_metadata()));
     }
     slice.args = Args(args, guess);
     guess.name = slice.name;
@@ -338,14 +348,6 @@ class Reader {
     while (tick_ns_ > 1 && time_ns % tick_ns_ != 0) tick_ns_ /= 10;
   }
 
-  profile::StringId Name(std::string_view text, profile::StringId guess) {
-    if (text == out_.strings.Get(guess)) return guess;
-    if (base::CountInvalidUtf8(text) == 0) return out_.strings.Intern(text);
-    const profile::StringId id = out_.strings.Intern(base::RepairUtf8(text).text);
-    if (repaired_.insert(id).second) out_.losses.Add(Loss::kInvalidUtf8);
-    return id;
-  }
-
   Category CategoryOfName(profile::StringId name) {
     if (name >= categories_.size()) categories_.resize(name + 1);
     if (!categories_[name]) categories_[name] = CategoryOf(out_.strings.Get(name));
@@ -359,28 +361,16 @@ class Reader {
     return guess.args_index;
   }
 
-  uint32_t Metadata(const flatbuffers::Vector<uint8_t>* bytes) {
-    if (bytes == nullptr || bytes->size() == 0) return kNone;
-    const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-    auto found = metadata_.find(text);
-    if (found != metadata_.end()) return found->second;
-    const auto index = static_cast<uint32_t>(out_.metadata.size());
-    out_.metadata.emplace_back(text);
-    metadata_.emplace(text, index);
-    return index;
-  }
-
   Walk walk_;
   const std::vector<profile::DelegateClock>& clocks_;
   double unit_ns_;
   profile::Recording& into_;
   profile::Profile& out_;
+  TextReader texts_;
 
   std::vector<Guess> guesses_ = std::vector<Guess>(kGuesses);  // by place in the block
   std::vector<std::optional<Category>> categories_;            // by name
-  std::unordered_set<profile::StringId> repaired_;
-  std::map<std::string_view, uint32_t> metadata_;  // views of the file
-  std::map<int32_t, EngineTrack> engine_tracks_;   // by instruction
+  std::map<int32_t, EngineTrack> engine_tracks_;               // by instruction
   int64_t tick_ns_ = kCoarsestTickNs;
 
   // Of the block.

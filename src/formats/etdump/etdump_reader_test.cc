@@ -312,8 +312,72 @@ TEST(EtdumpReader, BadNamesAreRepairedAndCounted) {
       {{"Ex\xFF",
         {Outside("a\xC0z", 1, 2), Outside("a\xC0z", 3, 4), Outside("Method::execute", 1, 9)}}});
   EXPECT_EQ(recording.profile.Name(recording.profile.slices[0]), "a\\xC0z");
-  EXPECT_EQ(recording.profile.losses.Get(Loss::kInvalidUtf8), 1U);
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kInvalidUtf8), 2U);  // and the block's
   EXPECT_EQ(recording.source.blocks[0].name, "Ex\\xFF");
+}
+
+TEST(EtdumpReader, LongNamesAreCutStayTwoAndAreCounted) {
+  const std::string whole(1024, 'a');
+  const std::string one = whole + "one";
+  const std::string two = whole + "two";
+  // The 1,024th byte is the first of a character of two.
+  const std::string split = std::string(1023, 'b') + "\u00E4 and more";
+  const Recording recording = MustRead(
+      {{one.c_str(),
+        {Outside(whole.c_str(), 1, 2), Outside(one.c_str(), 3, 4), Outside(two.c_str(), 5, 6),
+         Outside(one.c_str(), 7, 8), Outside(split.c_str(), 9, 10)}}});
+  const profile::Profile& profile = recording.profile;
+  const auto name = [&](size_t slice) { return profile.Name(profile.slices[slice]); };
+  EXPECT_EQ(name(0), whole);
+  EXPECT_EQ(name(1).substr(0, 1041), whole + "… (1027 bytes, ");
+  EXPECT_NE(name(1), name(2));
+  EXPECT_EQ(name(1), name(3));
+  EXPECT_EQ(name(4).substr(0, 1026), std::string(1023, 'b') + "…");
+  EXPECT_EQ(profile.losses.Get(Loss::kNameCut), 3U);
+  EXPECT_EQ(profile.losses.Get(Loss::kInvalidUtf8), 0U);
+  EXPECT_LT(recording.source.blocks[0].name.size(), 120U);
+}
+
+// Names that lie in one another: 2,000 events with 16 MB of them, in a file of 100 kB.
+TEST(EtdumpReader, NamesThatLieInOneAnotherAreAnError) {
+  constexpr uint32_t kEvents = 2000;
+  flatbuffers::FlatBufferBuilder builder;
+  std::string text(kEvents * sizeof(uint32_t), '\0');
+  for (uint32_t at = 0; at < text.size(); at += sizeof(uint32_t)) {
+    const auto rest = static_cast<uint32_t>(text.size() - at - sizeof(uint32_t));
+    std::memcpy(text.data() + at, &rest, sizeof rest);
+  }
+  const auto whole = builder.CreateString(text);
+  std::vector<flatbuffers::Offset<::etdump::Event>> events;
+  for (uint32_t i = 1; i <= kEvents; ++i) {
+    // Places are counted from the buffer's end.
+    const flatbuffers::Offset<flatbuffers::String> inner(
+        whole.o - i * static_cast<uint32_t>(sizeof(uint32_t)));
+    events.push_back(::etdump::CreateEvent(
+        builder, ::etdump::CreateProfileEvent(builder, inner, 0, 0, -1, 0, 0, i, i + 1)));
+  }
+  const auto list = builder.CreateVector(events);
+  const auto run = ::etdump::CreateRunData(builder, builder.CreateString("Execute"), -1, 0, list);
+  const auto runs = builder.CreateVector(&run, 1);
+  builder.FinishSizePrefixed(::etdump::CreateETDump(builder, 0, runs),
+                             ::etdump::ETDumpIdentifier());
+  const auto recording =
+      Read({reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()});
+  ASSERT_FALSE(recording);
+  EXPECT_NE(recording.error().message.find("this text lies in others"), std::string::npos)
+      << recording.error().message;
+}
+
+TEST(EtdumpReader, MetadataIsKeptOnceWhereverItLies) {
+  const std::string text(1000, 'm');
+  MadeBlock block = TypicalRun();
+  block.events[2].metadata = text.c_str();
+  block.events[3].metadata = text.c_str();
+  const Recording recording = MustRead({block, block});
+  ASSERT_EQ(recording.profile.metadata.size(), 1U);
+  EXPECT_EQ(recording.profile.metadata[0], text);
+  const Slice& pool = Find(recording.profile, "pool");
+  EXPECT_EQ(recording.profile.args[pool.args].metadata, 0U);
 }
 
 TEST(EtdumpReader, AFileWithoutEventsSaysSo) {

@@ -47,6 +47,8 @@ class Walk {
   // nullptr: it is none; BrokenEvent says where. (No Result: this is called a million times.)
   const ::etdump::Event* EventOf(const Block& block, uint32_t index);
   [[nodiscard]] tl::unexpected<Error> BrokenEvent(const Block& block, uint32_t index) const;
+  [[nodiscard]] tl::unexpected<Error> Broken(size_t byte, std::string_view what) const;
+  [[nodiscard]] std::string_view bytes() const { return bytes_; }
 
  private:
   Walk(std::string_view bytes, std::string path);
@@ -54,7 +56,6 @@ class Walk {
   Result<void> FindBlocks(uint32_t root_offset_at);
   template <typename Table>
   const Table* TableAt(size_t offset_at);
-  tl::unexpected<Error> Broken(size_t byte, std::string_view what) const;
 
   std::string_view bytes_;
   std::string path_;

@@ -158,8 +158,10 @@ class Encoder {
       INFERPROBE_RETURN_IF_ERROR(AddBlock("Default", std::move(loads), blocks));
     }
     for (const profile::Run& run : profile_.runs) {
-      // An ETDump cannot say that a run is not whole; its events are counted as left out.
-      if (!profile::GivesRows(run.mode) || (run.incomplete && any_whole)) continue;
+      if (!profile::GivesRows(run.mode)) continue;
+      // An ETDump cannot say that a run is not whole. It is counted, also where it is written.
+      if (run.incomplete) ++incomplete_;
+      if (run.incomplete && any_whole) continue;
       INFERPROBE_RETURN_IF_ERROR(AddBlock("Execute", EventsOf(run), blocks));
     }
     builder_.FinishSizePrefixed(
@@ -171,6 +173,7 @@ class Encoder {
 
   [[nodiscard]] uint64_t repaired() const { return repaired_; }
   [[nodiscard]] uint64_t written() const { return written_; }
+  [[nodiscard]] uint64_t incomplete() const { return incomplete_; }
 
  private:
   // Each process loads once, and Inspector keeps one event of a kind for each block.
@@ -248,9 +251,21 @@ class Encoder {
     return at->second;
   }
 
-  // What ETDumpGen writes: a delegate's operator has a number or a text to be known by, never a
-  // name, and metadata even when that is empty; other events have a name. Outside of instructions
-  // the chain is -1 and the instruction 0.
+  // Once each, however many events have it.
+  Offset<flatbuffers::Vector<uint8_t>> Metadata(const Slice& slice) {
+    const std::string_view bytes = MetadataOf(slice);
+    const auto [at, is_new] = metadata_.try_emplace(bytes.empty() ? kNone : ArgsOf(slice).metadata);
+    if (is_new) {
+      at->second =
+          builder_.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()).o;
+    }
+    return at->second;
+  }
+
+  // What ETDumpGen writes: a delegate's operator has a number or a text to be known by, and
+  // metadata even when that is empty; other events have a name. Outside of instructions the chain
+  // is -1 and the instruction 0. An operator that has a name beside that keeps it: the format has
+  // room, and Inspector shows it.
   Offset<::etdump::ProfileEvent> AddEvent(uint32_t index) {
     const Slice& slice = profile_.slices[index];
     const SliceArgs& args = ArgsOf(slice);
@@ -259,12 +274,11 @@ class Encoder {
     Offset<flatbuffers::String> debug_text = 0;
     Offset<flatbuffers::Vector<uint8_t>> metadata = 0;
     if (slice.category == Category::kDelegateOp) {
-      if (args.delegate_debug_id == -1) {
-        debug_text = Text(args.delegate_debug_name != 0 ? args.delegate_debug_name : slice.name);
-      }
-      const std::string_view bytes = MetadataOf(slice);
-      metadata =
-          builder_.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+      const bool unknown = args.delegate_debug_id == -1 && args.delegate_debug_name == 0;
+      const profile::StringId identifier = unknown ? slice.name : args.delegate_debug_name;
+      if (identifier != 0 || unknown) debug_text = Text(identifier);
+      if (slice.name != identifier) name = Text(slice.name);
+      metadata = Metadata(slice);
     } else {
       name = Text(slice.name);
     }
@@ -296,11 +310,13 @@ class Encoder {
 
   const Profile& profile_;
   const uint64_t max_bytes_;
-  uint64_t repaired_ = 0;  // names
-  uint64_t written_ = 0;   // events
+  uint64_t repaired_ = 0;    // names
+  uint64_t written_ = 0;     // events
+  uint64_t incomplete_ = 0;  // runs
   flatbuffers::FlatBufferBuilder builder_;
   std::unordered_map<profile::StringId, flatbuffers::uoffset_t> texts_;
-  uint64_t pending_bytes_ = 0;  // of vectors not yet written
+  std::unordered_map<uint32_t, flatbuffers::uoffset_t> metadata_;  // by index in the profile
+  uint64_t pending_bytes_ = 0;                                     // of vectors not yet written
   int64_t origin_ns_ = 0;
 };
 
@@ -315,6 +331,7 @@ Result<void> WriteEtdump(const Profile& profile, const std::string& path, base::
   if (!bytes) return tl::unexpected(bytes.error());
   if (losses != nullptr) {
     losses->Add(profile::Loss::kInvalidUtf8, encoder.repaired());
+    losses->Add(profile::Loss::kIncompleteRun, encoder.incomplete());
     losses->Add(profile::Loss::kNotInFormat,
                 profile.slices.size() + profile.counters.size() - encoder.written());
   }

@@ -149,6 +149,56 @@ TEST_F(EtdumpWriter, OnlyProfiledRunsAreWritten) {
   EXPECT_EQ(Write(profile)->run_data()->size(), 3u);
 }
 
+TEST_F(EtdumpWriter, RunsThatLostEventsAreLeftOutAndCounted) {
+  Profile profile = formats::InferenceProfile(4);
+  profile.runs[1].incomplete = true;
+  EXPECT_EQ(Write(profile)->run_data()->size(), 4u);  // a block for the load is among them
+  EXPECT_EQ(losses_.Get(profile::Loss::kIncompleteRun), 1u);
+  EXPECT_GE(losses_.Get(profile::Loss::kNotInFormat), 10u);
+}
+
+TEST_F(EtdumpWriter, WhereNoRunIsWholeAllAreWrittenAndCounted) {
+  Profile profile = formats::InferenceProfile(4);
+  for (profile::Run& run : profile.runs) run.incomplete = true;
+  EXPECT_EQ(Write(profile)->run_data()->size(), 5u);
+  EXPECT_EQ(losses_.Get(profile::Loss::kIncompleteRun), 4u);
+}
+
+// Also with a number, which alone would leave the name behind.
+TEST_F(EtdumpWriter, ADelegatesOperatorKeepsAllThatNamesIt) {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("t", 1, 1);
+  const uint16_t engine = build.AddEngineTrack(thread, "e");
+  const profile::StringId text = build.profile.strings.Intern("text");
+  const SliceArgs number{.delegate_debug_id = 7};
+  const SliceArgs named{.delegate_debug_name = text};
+  const SliceArgs both{.delegate_debug_id = 8, .delegate_debug_name = text};
+  build.Add(engine, "a", Category::kDelegateOp, 1, 1, 5, &number);
+  build.Add(engine, "b", Category::kDelegateOp, 2, 1, 5, &named);
+  build.Add(engine, "text", Category::kDelegateOp, 3, 1, 5, &named);
+  build.Add(engine, "c", Category::kDelegateOp, 4, 1, 5, &both);
+  build.Add(engine, "", Category::kDelegateOp, 5, 1, 5, &number);
+  build.Add(thread, "DELEGATE_CALL", Category::kDelegateCall, 0, 9);
+  build.profile.runs.push_back(ProfiledRun(6));
+  EXPECT_EQ(Lines(Write(build.profile)->run_data()->Get(0)),
+            (Texts{"a#7 -1 0 1..2 +0", "b'text' -1 0 2..3 +0", "'text' -1 0 3..4 +0",
+                   "c'text'#8 -1 0 4..5 +0", "#7 -1 0 5..6 +0", "DELEGATE_CALL -1 0 0..9"}));
+}
+
+TEST_F(EtdumpWriter, MetadataThatEventsShareIsWrittenOnce) {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("t", 1, 1);
+  const uint16_t engine = build.AddEngineTrack(thread, "e");
+  build.profile.metadata.emplace_back(100'000, 'x');
+  const SliceArgs args{.metadata = 0};
+  for (int i = 0; i < 100; ++i) build.Add(engine, "op", Category::kDelegateOp, i, 1, 100, &args);
+  build.Add(thread, "DELEGATE_CALL", Category::kDelegateCall, 0, 200);
+  build.profile.runs.push_back(ProfiledRun(101));
+  const auto* events = Write(build.profile)->run_data()->Get(0)->events();
+  EXPECT_EQ(events->Get(99)->profile_event()->delegate_debug_metadata()->size(), 100'000u);
+  EXPECT_LT(bytes_.size(), 120'000u);
+}
+
 TEST_F(EtdumpWriter, EachProcessHasItsOwnLoad) {
   ProfileBuilder build;
   const uint16_t one = build.AddThread("main", 1, 1);
@@ -214,7 +264,7 @@ TEST_F(EtdumpWriter, BrokenProfilesLoseNothing) {
 }
 
 TEST_F(EtdumpWriter, WhatDoesNotFitIsAnErrorAndNoFile) {
-  const auto written = WriteEtdump(formats::InferenceProfile(2'000), path_,
+  const auto written = WriteEtdump(formats::InferenceProfile(3'000), path_,
                                    base::Overwrite::kRefuse, nullptr, 1'000'000);
   ASSERT_FALSE(written.has_value());
   EXPECT_EQ(written.error().code, ErrorCode::kUnsupported);
