@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace inferprobe::profile {
@@ -108,7 +109,12 @@ const LossInfo& InfoOf(Loss loss);
 // Counts by statistic.
 class LossCounts {
  public:
-  void Add(Loss loss, uint64_t n = 1) { counts_[static_cast<size_t>(loss)] += n; }
+  // Files claim counts of their own: a sum that would be beyond kMost stays there.
+  static constexpr uint64_t kMost = uint64_t{std::numeric_limits<int64_t>::max()};
+  void Add(Loss loss, uint64_t n = 1) {
+    uint64_t& count = counts_[static_cast<size_t>(loss)];
+    count = n > kMost - count ? kMost : count + n;
+  }
   [[nodiscard]] uint64_t Get(Loss loss) const { return counts_[static_cast<size_t>(loss)]; }
   [[nodiscard]] bool AnyDataLoss() const;
   void Merge(const LossCounts& other);

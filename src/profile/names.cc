@@ -128,7 +128,7 @@ bool LossCounts::AnyDataLoss() const {
 }
 
 void LossCounts::Merge(const LossCounts& other) {
-  for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+  for (size_t i = 0; i < counts_.size(); ++i) Add(static_cast<Loss>(i), other.counts_[i]);
 }
 
 const char* CategoryName(Category category) {

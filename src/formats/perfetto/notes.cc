@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <string_view>
+#include <type_traits>
 
 namespace inferprobe::perfetto {
 namespace {
@@ -25,10 +26,23 @@ bool Parse(std::string_view text, Number& number) {
   return true;
 }
 
+// What there is some of: a number that is negative, or beyond all measure, is a damaged note.
+template <typename Number>
+bool ParseAmount(std::string_view text, Number& amount) {
+  Number parsed = 0;
+  if (!Parse(text, parsed) || !(parsed >= 0)) return false;
+  if constexpr (std::is_floating_point_v<Number>) {
+    constexpr Number kLargest = 1e30;  // as in result JSON
+    if (!(parsed <= kLargest)) return false;
+  }
+  amount = parsed;
+  return true;
+}
+
 template <typename Number>
 void ParseMetric(std::string_view text, Metric<Number>& metric) {
   Number number = 0;
-  if (Parse(text, number)) metric = number;
+  if (ParseAmount(text, number)) metric = number;
 }
 
 class NoteWriter {
@@ -81,7 +95,7 @@ void ReadEntry(std::string_view key, std::string_view value, Recording* recordin
     if (entry.field == "id") Parse(value, delegate.id);
     if (entry.field == "backend") delegate.backend = value;
     if (entry.field == "engine_id") delegate.engine_id = value;
-    if (entry.field == "blob_bytes") Parse(value, delegate.blob_bytes);
+    if (entry.field == "blob_bytes") ParseAmount(value, delegate.blob_bytes);
   } else if (key.starts_with("loss ")) {
     uint64_t count = 0;
     if (!Parse(value, count)) return;
@@ -104,7 +118,7 @@ void ReadNote(std::string_view key, std::string_view value, Recording* recording
   } else if (key == "model_format") {
     model.format = value;
   } else if (key == "model_bytes") {
-    Parse(value, model.bytes);
+    ParseAmount(value, model.bytes);
   } else if (key == "model_sha256") {
     model.sha256 = value;
   } else if (key == "method") {
@@ -130,9 +144,9 @@ void ReadNote(std::string_view key, std::string_view value, Recording* recording
   } else if (key == "clock_source") {
     clock.source = value;
   } else if (key == "clock_tick_ns") {
-    Parse(value, clock.tick_ns);
+    ParseAmount(value, clock.tick_ns);
   } else if (key == "clock_read_cost_ps") {
-    Parse(value, clock.read_cost_ps);
+    ParseAmount(value, clock.read_cost_ps);
   } else if (key == "event_cost_ns") {
     ParseMetric(value, recording->event_cost_ns);
   } else if (key == "runs") {

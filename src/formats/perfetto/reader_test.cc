@@ -298,6 +298,13 @@ TEST_F(PerfettoReader, DamagedNotesAreLeftAlone) {
                        {"loss no_such", "5"},
                        {"loss ring_dropped", "many"},
                        {"clock_tick_ns", ""},
+                       {"clock_tick_ns", "inf"},
+                       {"clock_tick_ns", "nan"},
+                       {"clock_tick_ns", "-0.4"},
+                       {"event_cost_ns", "1e300"},
+                       {"iterations", "-1"},
+                       {"threads", "18446744073709551615"},
+                       {"model_bytes", "-5"},
                        {"", ""},
                        {"instruction 3", "x"},
                        {"instruction 2 delegate", "no"}};
@@ -306,6 +313,11 @@ TEST_F(PerfettoReader, DamagedNotesAreLeftAlone) {
   EXPECT_EQ(recording.model.instruction_names.size(), 0u);
   EXPECT_EQ(recording.model.delegates.size(), 0u);
   EXPECT_EQ(recording.profile.losses.Get(Loss::kRingDropped), 0u);
+  EXPECT_EQ(recording.profile.clock.tick_ns, 0);
+  EXPECT_FALSE(recording.event_cost_ns.has_value());
+  EXPECT_FALSE(recording.iterations.has_value());
+  EXPECT_FALSE(recording.engine.threads.has_value());
+  EXPECT_EQ(recording.model.bytes, 0);
 }
 
 TEST_F(PerfettoReader, TicksAreNoTimes) {
