@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
+#include <new>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -252,7 +255,25 @@ int Main(int argc, char** argv) {
   return RunPerfCommand(perf);
 }
 
+// Takes none itself.
+int PrintNoMemory() {
+  std::fputs(
+      "inferprobe: not enough memory\n"
+      "  close other programs, raise the limit (`ulimit -v`), or use a larger machine\n",
+      stderr);
+  return kFailed;
+}
+
 }  // namespace
 }  // namespace inferprobe::cli
 
-int main(int argc, char** argv) { return inferprobe::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  // What is read and printed takes memory in proportion to it.
+  try {
+    return inferprobe::cli::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return inferprobe::cli::PrintNoMemory();
+  } catch (const std::length_error&) {
+    return inferprobe::cli::PrintNoMemory();
+  }
+}

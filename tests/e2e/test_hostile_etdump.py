@@ -91,3 +91,23 @@ def test_runs_that_a_conversion_leaves_out_are_printed(run: Run, tmp_path: Path)
     strict = run("convert", tmp_path / "times_that_cannot_be.etdp", "out2.etdp", "--strict")
     assert strict.returncode == 1
     assert "incomplete_run" in strict.stderr
+
+
+# Whatever the limit, the command ends by itself and says why: never by a signal, never halfway.
+def test_too_little_memory_is_an_error(run: Run, tmp_path: Path) -> None:
+    file = make(tmp_path, "shared-block-name", 50_000)
+    said_so = set()
+    for tenths_of_mb in range(100, 2000, 75):
+        limit = tenths_of_mb * 100_000
+
+        def bounded(limit: int = limit) -> None:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+        said = run("show", file, "--format", "csv", preexec_fn=bounded)
+        if "error while loading shared libraries" in said.stderr:
+            continue
+        assert said.returncode in (0, 1), (limit, said.returncode, said.stderr)
+        if said.returncode == 1:
+            said_so.add(said.stderr.splitlines()[0].replace(str(file), "FILE"))
+    assert "inferprobe: not enough memory to read FILE" in said_so, said_so
+    assert all("memory" in line for line in said_so), said_so

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <set>
+#include <stdexcept>
 
 #include "analyze/recording.h"
 #include "base/files.h"
@@ -60,6 +62,12 @@ Result<Opened> ReadResult(const std::string& path, const profile::ReadOptions& o
   return opened;
 }
 
+tl::unexpected<Error> NoMemoryFor(const std::string& path) {
+  return MakeError(ErrorCode::kUnsupported, fmt::format("not enough memory to read {}", path),
+                   "close other programs, raise the limit (`ulimit -v`), or open it on a larger "
+                   "machine");
+}
+
 bool IsEtdump(std::string_view head, uint64_t) { return etdump::LooksLikeEtdump(head); }
 bool IsRings(std::string_view head, uint64_t) { return record::LooksLikeBlock(head); }
 
@@ -88,6 +96,25 @@ std::string Known() {
   for (const Format& format : kFormats)
     list += (list.empty() ? "" : ", ") + std::string(format.title);
   return list;
+}
+
+Result<Opened> Open(const std::string& path, const profile::ReadOptions& options) {
+  auto format = FormatOfFile(path);
+  if (!format) return tl::unexpected(format.error());
+  auto opened = (*format)->read(path, options);
+  if (!opened) return opened;
+  if (opened->recording) {
+    INFERPROBE_RETURN_IF_ERROR(
+        profile::ApplyDelegateClocks(options.delegate_clocks, &*opened->recording));
+    profile::Profile& profile = opened->recording->profile;
+    if (profile.runs.empty()) {
+      analyze::FindRuns(&profile);
+      const std::vector<int64_t>& incomplete = opened->recording->incomplete_runs;
+      const std::set<int64_t> starts(incomplete.begin(), incomplete.end());
+      for (profile::Run& run : profile.runs) run.incomplete = starts.count(run.start_ns) != 0;
+    }
+  }
+  return opened;
 }
 
 }  // namespace
@@ -138,22 +165,14 @@ Result<const Format*> FormatOfFile(const std::string& path) {
 }
 
 Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& options) {
-  auto format = FormatOfFile(path);
-  if (!format) return tl::unexpected(format.error());
-  auto opened = (*format)->read(path, options);
-  if (!opened) return opened;
-  if (opened->recording) {
-    INFERPROBE_RETURN_IF_ERROR(
-        profile::ApplyDelegateClocks(options.delegate_clocks, &*opened->recording));
-    profile::Profile& profile = opened->recording->profile;
-    if (profile.runs.empty()) {
-      analyze::FindRuns(&profile);
-      const std::vector<int64_t>& incomplete = opened->recording->incomplete_runs;
-      const std::set<int64_t> starts(incomplete.begin(), incomplete.end());
-      for (profile::Run& run : profile.runs) run.incomplete = starts.count(run.start_ns) != 0;
-    }
+  // What a file takes is in proportion to its size; too much is all that anything below throws.
+  try {
+    return Open(path, options);
+  } catch (const std::bad_alloc&) {
+    return NoMemoryFor(path);
+  } catch (const std::length_error&) {
+    return NoMemoryFor(path);
   }
-  return opened;
 }
 
 profile::PerfResult FiguresOf(Opened opened) {

@@ -42,7 +42,8 @@ const Format* FormatBySuffix(std::string_view path);
 std::string WritableNames();
 
 Result<const Format*> FormatOfFile(const std::string& path);
-// Reads it, applies options.delegate_clocks, and gives runs to a recording that has none.
+// Reads it, applies options.delegate_clocks, and gives runs to a recording that has none. Also too
+// little memory is an error.
 Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& options);
 
 // The figures of either: those of a result, or what a recording's analysis gives.
