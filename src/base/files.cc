@@ -56,6 +56,13 @@ Result<int> OpenRegular(const std::string& path, uint64_t* size) {
                      fmt::format("{} is {}", path, folder ? "a folder" : "not a regular file"),
                      "give the name of a file");
   }
+  char byte = 0;
+  if (info.st_size == 0 && pread(fd, &byte, 1, 0) == 1) {
+    close(fd);
+    return MakeError(ErrorCode::kMalformed,
+                     fmt::format("{} has no size: its bytes are made as they are read", path),
+                     fmt::format("read a copy: cat {} > copy", path));
+  }
   *size = static_cast<uint64_t>(info.st_size);
   return fd;
 }

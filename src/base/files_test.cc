@@ -121,6 +121,13 @@ TEST(MappedFile, AnEmptyFileIsAnEmptyView) {
   EXPECT_TRUE(file->bytes().empty());
 }
 
+TEST(MappedFile, AFileOfTheSystemsIsNotCalledEmpty) {
+  const auto file = MappedFile::Open("/proc/self/status");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().message,
+            "/proc/self/status has no size: its bytes are made as they are read");
+}
+
 TEST(Paths, DirectoryOf) {
   EXPECT_EQ(DirectoryOf("a"), ".");
   EXPECT_EQ(DirectoryOf("/a"), "/");
