@@ -1,14 +1,20 @@
 #include "use_recording.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 
 #include "analyze/recording.h"
 #include "base/atomic_file.h"
+#include "base/files.h"
 #include "formats/etdump/etdump_writer.h"
 #include "formats/perfetto/notes.h"
+#include "formats/perfetto/reader.h"
 #include "formats/perfetto/writer.h"
 #include "formats/result_json/result_json.h"
 #include "formats/result_json/result_reader.h"
@@ -31,17 +37,83 @@ void Check(const Result<void>& done) {
   if (!done) CheckError(done.error());
 }
 
-Result<void> WritePerfetto(const profile::Recording& recording) {
+// The trace that `convert` would write; `losses`: what it would say was lost.
+Result<std::string> WritePerfetto(const profile::Recording& recording,
+                                  profile::LossCounts* losses) {
+  static const std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("fuzz_{}.pftrace", getpid())).string();
   const profile::Profile& profile = recording.profile;
-  auto file = base::AtomicFile::Create("/dev/null", base::Overwrite::kForce);
+  auto file = base::AtomicFile::Create(path, base::Overwrite::kForce);
   if (!file) Fail(file.error().message);
   auto writer = perfetto::Writer::Create(*std::move(file), &profile);
   if (!writer) return tl::unexpected(writer.error());
   INFERPROBE_RETURN_IF_ERROR(writer->Append(0, static_cast<uint32_t>(profile.slices.size()), 0,
                                             static_cast<uint32_t>(profile.counters.size())));
-  return writer->Finish(perfetto::NotesOf(profile, recording.model, recording.engine,
-                                          recording.event_cost_ns, recording.iterations,
-                                          writer->losses()));
+  *losses = profile.losses;
+  losses->Merge(writer->losses());
+  INFERPROBE_RETURN_IF_ERROR(
+      writer->Finish(perfetto::NotesOf(profile, recording.model, recording.engine,
+                                       recording.event_cost_ns, recording.iterations, *losses)));
+  auto bytes = base::ReadFile(path);
+  std::filesystem::remove(path);
+  return bytes;
+}
+
+std::string RunText(const profile::Run& run) {
+  return fmt::format("mode {} process {} group {} start {} dur {} slices {} {} {}",
+                     static_cast<int>(run.mode), run.process, run.group, run.start_ns, run.dur_ns,
+                     run.slice_count, run.incomplete, profile::InfoOf(run.why).name);
+}
+
+std::string RunsText(const profile::Profile& profile) {
+  std::string text;
+  for (const profile::Run& run : profile.runs) text += RunText(run) + "\n";
+  return text;
+}
+
+std::string LossText(const profile::LossCounts& losses) {
+  std::string text;
+  for (int i = 0; i < static_cast<int>(profile::Loss::kCount); ++i) {
+    const auto loss = static_cast<profile::Loss>(i);
+    if (losses.Get(loss) == 0) continue;
+    text += fmt::format("{} {}\n", profile::InfoOf(loss).name, losses.Get(loss));
+  }
+  return text;
+}
+
+void ExpectSame(const char* what, const std::string& now, const std::string& before) {
+  if (now != before) Fail(fmt::format("{} changed on the way:\n{}\nwas\n{}", what, now, before));
+}
+
+// As a trace and back, twice: the same runs, slices and statistics.
+void GoThroughPerfetto(const profile::Recording& original) {
+  const profile::Recording* recording = &original;
+  profile::Recording read[2];
+  std::string said[2];
+  for (int i = 0; i < 2; ++i) {
+    profile::LossCounts losses;
+    auto bytes = WritePerfetto(*recording, &losses);
+    if (!bytes) return CheckError(bytes.error());
+    auto again = perfetto::ReadTraceBytes(*bytes, "written", {});
+    if (!again) Fail("what was written is not read: " + again.error().message);
+    // More lanes than a file may have tracks: the rest is counted, not there.
+    if (again->profile.losses.Get(profile::Loss::kTooLarge) != 0) return;
+    read[i] = *std::move(again);
+    said[i] = LossText(losses);
+    const profile::Profile& now = read[i].profile;
+    const profile::Profile& before = recording->profile;
+    const uint64_t left_out = losses.Get(profile::Loss::kEndBeforeStart) +
+                              losses.Get(profile::Loss::kTimeOutOfRange) -
+                              before.losses.Get(profile::Loss::kEndBeforeStart) -
+                              before.losses.Get(profile::Loss::kTimeOutOfRange);
+    if (left_out != 0) return;
+    ExpectSame("slices", std::to_string(now.slices.size()), std::to_string(before.slices.size()));
+    ExpectSame("runs", RunsText(now), RunsText(before));
+    recording = &read[i];
+  }
+  ExpectSame("statistics", said[1], said[0]);
+  ExpectSame("statistics as read", LossText(read[1].profile.losses),
+             LossText(read[0].profile.losses));
 }
 
 }  // namespace
@@ -77,7 +149,7 @@ void UseRecording(Result<profile::Recording> recording) {
     Check(report::WriteEvents(recording->profile, format,
                               [](std::string_view) { return Result<void>(); }));
   }
-  Check(WritePerfetto(*recording));
+  GoThroughPerfetto(*recording);
   Check(etdump::WriteEtdump(recording->profile, "/dev/null", base::Overwrite::kForce));
 }
 

@@ -110,10 +110,10 @@ uint64_t Interner::Metadata(const profile::Profile& profile, uint32_t index) {
   return iid;
 }
 
-uint64_t Interner::Word(const char* literal) {
+uint64_t Interner::Word(std::string_view literal) {
   bool is_new = false;
   // Addresses of user space have their top bits clear.
-  const uint64_t iid = Value(ValueType::kWord, reinterpret_cast<uint64_t>(literal), is_new);
+  const uint64_t iid = Value(ValueType::kWord, reinterpret_cast<uint64_t>(literal.data()), is_new);
   if (is_new) Add(InternedData::kDebugAnnotationStringValues, iid, literal);
   return iid;
 }

@@ -50,7 +50,7 @@ class Interner {
   uint64_t Arg(ArgName name);
   uint64_t DebugName(const profile::Profile& profile, profile::StringId id);
   uint64_t Metadata(const profile::Profile& profile, uint32_t index);  // as hex digits
-  uint64_t Word(const char* literal);                                  // a text of static storage
+  uint64_t Word(std::string_view literal);                             // a text of static storage
 
   // What is new since the last call, as the content of an InternedData message; "" if nothing is.
   const std::string& pending() const { return pending_; }

@@ -14,6 +14,7 @@
 #include "formats/perfetto/packet.h"
 #include "formats/perfetto/profile_text.h"
 #include "formats/perfetto/reader.h"
+#include "formats/perfetto/trace_decoder.h"
 #include "formats/perfetto/trace_maker.h"
 #include "formats/perfetto/wire.h"
 #include "formats/perfetto/writer.h"
@@ -173,6 +174,38 @@ TEST(PerfettoRuns, AnyLayoutOfRunsComesBack) {
     ASSERT_EQ(FirstDifference(Lines(read.profile), Lines(recording.profile)), "")
         << "seed " << seed;
     ASSERT_EQ(LossText(read.profile.losses), "") << "seed " << seed;
+  }
+}
+
+TEST(PerfettoRuns, ASliceThatStandsBesideItsTrackKeepsItsParent) {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("host", 0, 0);
+  const uint32_t method = build.Add(thread, "m", Category::kMethod, 1'000, 100);
+  build.Add(thread, "a", Category::kOther, 1'010, 40, method);
+  build.Add(thread, "in a by its times", Category::kOther, 1'020, 10, method);
+  Recording recording;
+  recording.profile = std::move(build.profile);
+  EXPECT_EQ(Lines(ReadBytes(WriteRecording(recording)).profile), Lines(recording.profile));
+}
+
+// A clock that starts again: in the file, too, no run is drawn inside another one.
+TEST(PerfettoRuns, RunsOnTopOfEachOtherStandBesideEachOther) {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("host", 0, 0);
+  for (uint32_t i = 0; i < 3; ++i) {
+    profile::Run run;
+    run.mode = RunMode::kProfiled;
+    run.start_ns = 1'000;
+    run.dur_ns = 100 - i;
+    run.first_slice = i;
+    run.slice_count = 1;
+    build.Add(thread, "Method::execute", Category::kMethod, 1'000, run.dur_ns);
+    build.profile.runs.push_back(run);
+  }
+  Recording recording;
+  recording.profile = std::move(build.profile);
+  for (const DecodedSlice& slice : DecodeTrace(WriteRecording(recording)).slices) {
+    EXPECT_EQ(slice.depth, 0);
   }
 }
 

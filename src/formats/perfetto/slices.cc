@@ -11,7 +11,6 @@ namespace inferprobe::perfetto {
 using profile::Category;
 using profile::kNone;
 using profile::Loss;
-using profile::Run;
 using profile::Slice;
 using profile::TrackType;
 

@@ -59,8 +59,7 @@ void Writer::WriteRunArgs(std::string& body, uint32_t index) {
   if (run.process != 0) AddInt(out, interner_.Arg(ArgName::kProcess), run.process);
   if (run.incomplete) AddInt(out, interner_.Arg(ArgName::kIncomplete), 1);
   if (run.incomplete && run.why != Loss::kIncompleteRun) {
-    AddText(out, interner_.Arg(ArgName::kWhy),
-            interner_.Word(profile::InfoOf(run.why).name.data()));
+    AddText(out, interner_.Arg(ArgName::kWhy), interner_.Word(profile::InfoOf(run.why).name));
   }
   if (!profile::GivesRows(run.mode)) return;
   // By this a reader sees that a part of the run is missing.
