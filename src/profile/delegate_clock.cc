@@ -11,10 +11,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profile/leave_out.h"
+
 namespace inferprobe::profile {
 namespace {
 
-constexpr double kLargestNs = 4e18;
 constexpr int64_t kLatestNs = int64_t{1} << 61;  // so that start and length can be added
 constexpr size_t kMostListed = 8;
 
@@ -32,9 +33,11 @@ bool Fits(std::string_view wanted, std::string_view name) {
   return wanted == family;
 }
 
-int64_t Nanoseconds(int64_t ticks, double ns_per_tick) {
-  return std::llround(
-      std::clamp(static_cast<double>(ticks) * ns_per_tick, -kLargestNs, kLargestNs));
+// nullopt: beyond every clock.
+std::optional<int64_t> Nanoseconds(int64_t ticks, double ns_per_tick) {
+  const double ns = static_cast<double>(ticks) * ns_per_tick;
+  if (!(std::fabs(ns) <= static_cast<double>(kLatestNs))) return std::nullopt;
+  return std::llround(ns);
 }
 
 // By track; nullopt: its times stay as they are.
@@ -53,29 +56,38 @@ std::unordered_map<uint64_t, int64_t> FirstTicks(const Ticks& ns_per_tick, const
   return first;
 }
 
-// Lengths times the tick, and from the call's start. All tracks in one go: there may be as many of
-// them as slices.
+// In its call, whose first report is at `origin` ticks; nullopt: not within a clock.
+std::optional<Slice> Scaled(Slice slice, int64_t origin, int64_t call_ns, double tick_ns) {
+  int64_t ticks = 0;
+  if (__builtin_sub_overflow(slice.start_ns, origin, &ticks)) return std::nullopt;
+  const std::optional<int64_t> in_call_ns = Nanoseconds(ticks, tick_ns);
+  const std::optional<int64_t> length_ns = Nanoseconds(slice.dur_ns, tick_ns);
+  if (!in_call_ns || !length_ns || __builtin_add_overflow(call_ns, *in_call_ns, &slice.start_ns) ||
+      slice.start_ns > kLatestNs) {
+    return std::nullopt;
+  }
+  slice.dur_ns = *length_ns;
+  return slice;
+}
+
+// Lengths times the tick, and from the call's start; what no clock holds is left out. All tracks in
+// one go: there may be as many of them as slices.
 void Scale(const Ticks& ns_per_tick, Profile* profile) {
   const std::unordered_map<uint64_t, int64_t> first = FirstTicks(ns_per_tick, *profile);
-  for (Slice& slice : profile->slices) {
+  std::vector<bool> beyond(profile->slices.size());
+  bool any_beyond = false;
+  for (size_t i = 0; i < profile->slices.size(); ++i) {
+    Slice& slice = profile->slices[i];
     const std::optional<double>& tick_ns = ns_per_tick[slice.track];
     if (!tick_ns) continue;
-    const int64_t origin = first.at(CallOf(slice));
     const int64_t call_ns =
         slice.parent < profile->slices.size() ? profile->slices[slice.parent].start_ns : 0;
-    int64_t ticks = 0;
-    int64_t start_ns = 0;
-    if (__builtin_sub_overflow(slice.start_ns, origin, &ticks) ||
-        __builtin_add_overflow(call_ns, Nanoseconds(ticks, *tick_ns), &start_ns) ||
-        start_ns > kLatestNs) {
-      profile->losses.Add(Loss::kTimeOutOfRange);
-      start_ns = call_ns;
-    }
-    const int64_t length_ns = Nanoseconds(slice.dur_ns, *tick_ns);
-    if (length_ns > kLatestNs) profile->losses.Add(Loss::kTimeOutOfRange);
-    slice.start_ns = start_ns;
-    slice.dur_ns = std::min(length_ns, kLatestNs);
+    const auto scaled = Scaled(slice, first.at(CallOf(slice)), call_ns, *tick_ns);
+    if (scaled) slice = *scaled;
+    beyond[i] = !scaled;
+    any_beyond = any_beyond || !scaled;
   }
+  if (any_beyond) LeaveOut(beyond, Loss::kTimeOutOfRange, profile);
 }
 
 tl::unexpected<Error> NoSuchDelegate(const std::string& wanted, const Recording& recording) {

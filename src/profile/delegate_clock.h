@@ -1,7 +1,8 @@
 // The ticks of a delegate's own clock, made into times by what the user knows of it.
 //
 // The rule that people break: this changes lengths. Where in its call an operator ran is still not
-// known; the first of a call is put at the call's start.
+// known; the first of a call is put at the call's start. A length that no clock holds is none: the
+// slice is left out (time_out_of_range), never made shorter.
 #pragma once
 
 #include <string_view>

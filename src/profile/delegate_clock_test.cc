@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace inferprobe::profile {
@@ -92,17 +93,51 @@ TEST(DelegateClock, TwoClocksForOneDelegateAreRefused) {
   EXPECT_FALSE(ApplyDelegateClocks({{"DELEGATE_CALL", 1}, {"DELEGATE_CALL@3", 2}}, &recording));
 }
 
-TEST(DelegateClock, TimesBeyondTheClockAreCounted) {
+TEST(DelegateClock, TimesThatAreNanosecondsAlreadyAreRefused) {
   Recording recording = Made("DELEGATE_CALL@3");
-  recording.profile.slices[0].start_ns = std::numeric_limits<int64_t>::max();
-  recording.profile.slices[1].start_ns = std::numeric_limits<int64_t>::min();
-  recording.profile.slices[1].dur_ns = std::numeric_limits<int64_t>::max();
-  ASSERT_TRUE(ApplyDelegateClocks({{"DELEGATE_CALL@3", 1e12}}, &recording));
-  EXPECT_GE(recording.profile.losses.Get(Loss::kTimeOutOfRange), 2U);
-  for (const Slice& slice : recording.profile.slices) {
-    EXPECT_GE(slice.dur_ns, 0);
-    EXPECT_GE(slice.start_ns + slice.dur_ns, slice.start_ns);
+  recording.profile.tracks[1].in_ticks = false;
+  const auto applied = ApplyDelegateClocks({{"DELEGATE_CALL@3", 2.5}}, &recording);
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(applied.error().message.find("are in nanoseconds already"), std::string::npos)
+      << applied.error().message;
+  EXPECT_EQ(recording.profile.slices[0].dur_ns, 100);
+}
+
+struct Beyond {
+  const char* what;
+  int64_t start;
+  int64_t dur;
+};
+
+// Never a length or a place that was made up: the report is not there, and its run is not whole.
+TEST(DelegateClock, WhatNoClockHoldsIsLeftOutAndCounted) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const Beyond& it : {Beyond{"length", 400, kMost}, Beyond{"just too long", 400, 2'305'844},
+                           Beyond{"start", kMost, 1}, Beyond{"start and length", kMost, kMost}}) {
+    Recording recording = Made("DELEGATE_CALL@3");
+    recording.profile.slices[0].start_ns = it.start;
+    recording.profile.slices[0].dur_ns = it.dur;
+    profile::Run run;
+    run.slice_count = 3;
+    recording.profile.runs = {run};
+    ASSERT_TRUE(ApplyDelegateClocks({{"DELEGATE_CALL@3", 1e12}}, &recording)) << it.what;
+    const Profile& profile = recording.profile;
+    EXPECT_EQ(profile.losses.Get(Loss::kTimeOutOfRange), 1U) << it.what;
+    ASSERT_EQ(profile.slices.size(), 2U) << it.what;
+    EXPECT_EQ(profile.slices[0].dur_ns, 300'000'000'000'000) << it.what;
+    EXPECT_EQ(profile.slices[0].start_ns, 1000) << it.what;
+    EXPECT_EQ(profile.slices[0].parent, 1U) << it.what;
+    EXPECT_TRUE(profile.runs[0].incomplete) << it.what;
+    EXPECT_EQ(profile.runs[0].slice_count, 2U) << it.what;
   }
+}
+
+TEST(DelegateClock, TheLongestThatAClockHoldsStays) {
+  Recording recording = Made("DELEGATE_CALL@3");
+  recording.profile.slices[0].dur_ns = 2'305'843;
+  ASSERT_TRUE(ApplyDelegateClocks({{"DELEGATE_CALL@3", 1e12}}, &recording));
+  EXPECT_EQ(recording.profile.slices[0].dur_ns, 2'305'843'000'000'000'000);
 }
 
 }  // namespace

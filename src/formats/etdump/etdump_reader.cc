@@ -14,6 +14,7 @@
 #include "base/memory_block.h"
 #include "formats/etdump/text_reader.h"
 #include "profile/delegate_clock.h"
+#include "profile/leave_out.h"
 
 namespace inferprobe::etdump {
 namespace {
@@ -161,13 +162,16 @@ class Reader {
     const uint64_t end = it.end_time();
     if (start == 0 && end == 0) return LeaveOut(Loss::kZeroTimes, TextOf(it.name()));
     if (end < start) return LeaveOut(Loss::kEndBeforeStart, TextOf(it.name()));
-    if (IsBeyond(end)) return LeaveOut(Loss::kTimeOutOfRange, TextOf(it.name()));
     Guess& guess = guesses_[place % kGuesses];
 
     // ETDumpGen gives metadata to what a delegate reports, be it empty, and to nothing else.
     const bool by_delegate = it.delegate_debug_id_int() != -1 ||
                              it.delegate_debug_id_str() != nullptr ||
                              it.delegate_debug_metadata() != nullptr;
+    // A delegate's may be ticks, which are in nobody's unit.
+    if (end > kLargestTime || (!by_delegate && IsBeyond(end))) {
+      return LeaveOut(Loss::kTimeOutOfRange, TextOf(it.name()));
+    }
     Slice slice;
     const bool by_id = by_delegate && it.name() == nullptr;
     slice.name = texts_.Name(TextOf(by_id ? it.delegate_debug_id_str() : it.name()), guess.name);
@@ -283,13 +287,20 @@ class Reader {
                                : " (engine-reported, start times not measured)";
     }
     if (unit_ns_ == 1 || engine_tracks_.empty()) return;
-    for (Slice& slice : out_.slices) {
+    std::vector<bool> beyond(out_.slices.size());
+    bool any_beyond = false;
+    for (size_t i = 0; i < out_.slices.size(); ++i) {
+      Slice& slice = out_.slices[i];
       if (slice.track == kHostTrack || out_.tracks[slice.track].in_ticks) continue;
       const auto start = static_cast<uint64_t>(slice.start_ns);
       const uint64_t end = start + static_cast<uint64_t>(slice.dur_ns);
+      beyond[i] = IsBeyond(end);
+      any_beyond = any_beyond || beyond[i];
+      if (beyond[i]) continue;
       slice.start_ns = HostNs(start);
       slice.dur_ns = HostNs(end) - slice.start_ns;
     }
+    if (any_beyond) profile::LeaveOut(beyond, Loss::kTimeOutOfRange, &out_);
   }
 
   // Method::execute is the run: of what stands before it in the block, it is the last to end.
@@ -331,17 +342,18 @@ class Reader {
     out_.runs.push_back(run);
   }
 
-  // Also in the unit that the user gave.
+  // In the unit that the user gave.
   [[nodiscard]] bool IsBeyond(uint64_t units) const {
-    return units > kLargestTime ||
-           static_cast<double>(units) * std::max(unit_ns_, 1.0) > static_cast<double>(kLargestTime);
+    return units > kLargestTime || Ns(units) > static_cast<long double>(kLargestTime);
   }
 
+  // Precondition: not beyond.
   [[nodiscard]] int64_t HostNs(uint64_t units) const {
-    if (unit_ns_ == 1) return static_cast<int64_t>(units);
-    const long double ns = static_cast<long double>(units) * static_cast<long double>(unit_ns_);
-    return ns < static_cast<long double>(kLargestTime) ? std::llroundl(ns)
-                                                       : static_cast<int64_t>(kLargestTime);
+    return unit_ns_ == 1 ? static_cast<int64_t>(units) : std::llroundl(Ns(units));
+  }
+
+  [[nodiscard]] long double Ns(uint64_t units) const {
+    return static_cast<long double>(units) * static_cast<long double>(unit_ns_);
   }
 
   void LearnTick(int64_t time_ns) {

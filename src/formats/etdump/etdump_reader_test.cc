@@ -164,6 +164,58 @@ TEST(EtdumpReader, TicksAreNotInTheHostsUnit) {
   EXPECT_EQ(Find(recording.profile, "conv").dur_ns, 300);
 }
 
+// A tick is in nobody's unit, so that none is too large for one.
+TEST(EtdumpReader, TicksAreNotBeyondTheHostsUnit) {
+  MadeBlock block = TypicalRun();
+  block.events[2] = Reported("conv", 7, uint64_t{1} << 61, 1);
+  block.events[3] = Reported("pool", 8, 9, 1);
+  profile::ReadOptions options;
+  options.input_unit_ns = 1e6;
+  options.delegate_clocks = {{"DELEGATE_CALL@1", 1}};  // so that they are ticks
+  const Recording recording = MustRead({block}, options);
+  EXPECT_EQ(Find(recording.profile, "conv").dur_ns, (int64_t{1} << 61) - 7);
+  EXPECT_EQ(recording.profile.losses.Get(Loss::kTimeOutOfRange), 0U);
+}
+
+struct InUnit {
+  const char* what;
+  uint64_t end;
+  uint64_t lost;
+};
+
+TEST(EtdumpReader, TimesBeyondTheUsersUnitAreLeftOutAndCounted) {
+  profile::ReadOptions options;
+  options.input_unit_ns = 1e9;
+  // 2^62 ns are 4,611,686,018.4 s.
+  for (const InUnit& it :
+       {InUnit{"the last", 4'611'686'018, 0}, InUnit{"one more", 4'611'686'019, 1}}) {
+    MadeBlock block = TypicalRun();
+    block.events.insert(block.events.begin(), Op("far", 1'000'010, it.end, 0));
+    const Recording host = MustRead({block}, options);
+    EXPECT_EQ(host.profile.losses.Get(Loss::kTimeOutOfRange), it.lost) << it.what;
+    EXPECT_EQ(host.profile.slices.size(), 7U - it.lost) << it.what;
+    EXPECT_EQ(host.profile.runs[0].incomplete, it.lost != 0) << it.what;
+
+    block = TypicalRun();
+    block.events[2].end = it.end;  // of a delegate on the host's clock
+    const Recording delegate = MustRead({block}, options);
+    EXPECT_EQ(delegate.profile.losses.Get(Loss::kTimeOutOfRange), it.lost) << it.what;
+    EXPECT_EQ(delegate.profile.slices.size(), 6U - it.lost) << it.what;
+    EXPECT_EQ(delegate.profile.runs[0].incomplete, it.lost != 0) << it.what;
+    EXPECT_EQ(ParentName(delegate.profile, Find(delegate.profile, "pool")), "DELEGATE_CALL");
+    for (const Slice& slice : delegate.profile.slices) {
+      EXPECT_LE(slice.start_ns + slice.dur_ns, 4'611'686'018'000'000'000) << it.what;
+    }
+  }
+}
+
+TEST(EtdumpReader, WhatNoCallClaimsIsOnNobodysClock) {
+  MadeBlock block = TypicalRun();
+  block.events.erase(block.events.begin() + 4);  // the DELEGATE_CALL
+  const Recording recording = MustRead({block});
+  EXPECT_TRUE(recording.profile.tracks[Find(recording.profile, "conv").track].in_ticks);
+}
+
 TEST(EtdumpReader, MoreDelegatesThanTracksShareOneAndAreCounted) {
   MadeBlock block;
   block.name = "Execute";

@@ -104,8 +104,6 @@ Result<Opened> Open(const std::string& path, const profile::ReadOptions& options
   auto opened = (*format)->read(path, options);
   if (!opened) return opened;
   if (opened->recording) {
-    INFERPROBE_RETURN_IF_ERROR(
-        profile::ApplyDelegateClocks(options.delegate_clocks, &*opened->recording));
     profile::Profile& profile = opened->recording->profile;
     if (profile.runs.empty()) {
       analyze::FindRuns(&profile);
@@ -113,6 +111,9 @@ Result<Opened> Open(const std::string& path, const profile::ReadOptions& options
       const std::set<int64_t> starts(incomplete.begin(), incomplete.end());
       for (profile::Run& run : profile.runs) run.incomplete = starts.count(run.start_ns) != 0;
     }
+    // After the runs: what it leaves out makes them incomplete.
+    INFERPROBE_RETURN_IF_ERROR(
+        profile::ApplyDelegateClocks(options.delegate_clocks, &*opened->recording));
   }
   return opened;
 }
