@@ -36,7 +36,6 @@ namespace {
 
 using profile::Loss;
 using profile::Recording;
-using profile::TrackType;
 using protozero::pbf_builder;
 
 TEST(PerfettoDamage, NamesAreRepairedAndCountedOnce) {

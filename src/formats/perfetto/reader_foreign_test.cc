@@ -11,10 +11,8 @@
 namespace inferprobe::perfetto {
 namespace {
 
-using profile::kNone;
 using profile::Loss;
 using profile::Recording;
-using profile::TrackType;
 using protozero::pbf_builder;
 
 TEST(PerfettoForeign, SlicesNestByTheirTrack) {

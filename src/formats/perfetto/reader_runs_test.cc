@@ -165,7 +165,7 @@ class RunMaker {
 };
 
 TEST(PerfettoRuns, AnyLayoutOfRunsComesBack) {
-  for (uint32_t seed = 0; seed < 200; ++seed) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
     const Recording recording = RunMaker(seed).Make(1 + static_cast<int>(seed % 9));
     const Recording read = ReadBytes(WriteRecording(recording));
     EXPECT_TRUE(read.profile.runs_marked);
@@ -210,7 +210,7 @@ TEST(PerfettoRuns, RunsOnTopOfEachOtherStandBesideEachOther) {
 }
 
 TEST(PerfettoRuns, ConvertedAgainTheStatisticsStay) {
-  for (uint32_t seed = 0; seed < 50; ++seed) {
+  for (uint32_t seed = 0; seed < 30; ++seed) {
     profile::LossCounts first;
     profile::LossCounts second;
     profile::LossCounts third;

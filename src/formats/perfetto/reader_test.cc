@@ -27,9 +27,7 @@ using profile::Profile;
 using profile::Recording;
 using profile::Run;
 using profile::RunMode;
-using profile::Slice;
 using profile::SliceArgs;
-using profile::Track;
 
 class PerfettoReader : public testing::Test {
  protected:
