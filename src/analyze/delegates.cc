@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyze/resolution.h"
+#include "analyze/row_table.h"
 #include "base/text.h"
 
 namespace inferprobe::analyze {
@@ -126,6 +127,10 @@ class DelegateWriter {
     }
     if (!input_.whole) {
       result->layer_coverage = {Status::kUnavailable, "events of these runs were dropped"};
+      return;
+    }
+    if (Overflowed(reported_ns) || Overflowed(call.total_ns)) {
+      result->layer_coverage = SumOverflowed();
       return;
     }
     result->layer_coverage = CoverageOf(call, reported_ns, count);

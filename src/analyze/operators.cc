@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "analyze/delegates.h"
 #include "analyze/resolution.h"
 #include "analyze/row_builder.h"
+#include "analyze/row_table.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -118,9 +118,6 @@ class TableWriter {
       op.probe_cost_ns = {Status::kNotMeasured, "its cost is inside the call's row"};
     }
     op.mean_ns = static_cast<double>(row.total_ns) / runs;
-    if (row.total_ns == std::numeric_limits<int64_t>::max()) {
-      op.mean_ns = {Status::kOverflow, "the sum of its times does not fit 64 bits"};
-    }
     op.p50_ns = builder_.runs() >= 2
                     ? Metric<double>(row.MedianPerRun(builder_.runs()))
                     : Metric<double>(Status::kTooFewSamples, "needs 2 profiled runs, has 1");
@@ -129,6 +126,7 @@ class TableWriter {
     if (op.kind == Kind::kHostWall && IsBelow(call_ns, profile_.clock.tick_ns)) {
       op.mean_ns = op.p50_ns = BelowClock(call_ns, profile_.clock.tick_ns);
     }
+    if (Overflowed(row.total_ns)) op.mean_ns = op.p50_ns = SumOverflowed();
     if (!whole_) op.mean_ns = op.p50_ns = NoneWhole();
     return op;
   }

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
+#include "analyze/row_table.h"
 #include "analyze/synthetic_profile.h"
 
 namespace inferprobe::analyze {
@@ -204,6 +206,49 @@ TEST(Operators, ARunThatLostEventsIsNotInTheRows) {
   EXPECT_EQ(Build(made).runs, 1U);
 }
 
+TEST(Operators, SumsThatDoNotFitHaveNoFigures) {
+  struct Sum {
+    int64_t a, b, sum;
+  };
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  for (const Sum& it :
+       {Sum{1, 2, 3}, Sum{kMost, 0, kMost}, Sum{kMost, 1, kMost}, Sum{kMost, kMost, kMost},
+        Sum{kLeast, -1, kLeast}, Sum{kLeast, kLeast, kLeast}, Sum{kMost, kLeast, -1}}) {
+    EXPECT_EQ(SaturatingAdd(it.a, it.b), it.sum) << it.a << " + " << it.b;
+  }
+
+  SyntheticProfile made;
+  for (int run = 0; run < 2; ++run) {
+    made.BeginRun();
+    made.Enter(Category::kMethod, "Method::execute");
+    made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
+    made.Wait(100);
+    for (int i = 0; i < 5; ++i) made.Reported("conv", int64_t{1} << 61);
+    made.Leave();
+    made.Leave();
+    made.EndRun();
+  }
+  const OperatorTable table = Build(made);
+  // The five of a run fill 64 bits already; one of them in two runs does not.
+  ASSERT_EQ(table.delegates.size(), 1U);
+  ASSERT_FALSE(table.delegates[0].layer_coverage);
+  EXPECT_EQ(table.delegates[0].layer_coverage.missing().status, Status::kOverflow);
+  EXPECT_EQ(table.delegates[0].host_ns, 100);
+
+  for (profile::Slice& slice : made.profile.slices) {
+    if (slice.category == Category::kDelegateOp) slice.dur_ns = int64_t{1} << 62;
+  }
+  const OperatorTable longer = Build(made);
+  for (const OpRow& layer : longer.delegates.at(0).layers) {
+    ASSERT_FALSE(layer.mean_ns);
+    ASSERT_FALSE(layer.p50_ns);
+    EXPECT_EQ(layer.mean_ns.missing().status, Status::kOverflow);
+    EXPECT_EQ(layer.p50_ns.missing().status, Status::kOverflow);
+    EXPECT_GT(layer.total_ns, 0);
+  }
+}
+
 TEST(Operators, ASilentDelegateSaysSo) {
   SyntheticProfile made;
   made.BeginRun();
@@ -211,6 +256,7 @@ TEST(Operators, ASilentDelegateSaysSo) {
   made.EndRun();
   const OperatorTable table = Build(made);
   ASSERT_EQ(table.delegates.size(), 1U);
+  ASSERT_FALSE(table.delegates[0].layer_coverage);
   EXPECT_EQ(table.delegates[0].layer_coverage.missing().status, Status::kUnavailable);
   EXPECT_EQ(table.losses.Get(Loss::kEngineOpsCoverage), 0U);
 }

@@ -20,6 +20,15 @@ inline int64_t SaturatingAdd(int64_t a, int64_t b) {
   return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
 }
 
+// A sum that SaturatingAdd has cut: no figure can be made of it.
+inline bool Overflowed(int64_t sum_ns) {
+  return sum_ns == std::numeric_limits<int64_t>::max() ||
+         sum_ns == std::numeric_limits<int64_t>::min();
+}
+inline profile::Missing SumOverflowed() {
+  return {profile::Status::kOverflow, "the sum of its times does not fit 64 bits"};
+}
+
 // What makes two slices the same row.
 struct RowKey {
   uint32_t parent = profile::kNone;  // index of the parent row

@@ -124,7 +124,9 @@ class Summary {
     const double mean_ns = static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
     const bool below =
         out.kind == profile::Kind::kHostWall && IsBelow(mean_ns, profile_.clock.tick_ns);
-    if (below) {
+    if (Overflowed(row.total_ns)) {
+      out.mean_ns = SumOverflowed();
+    } else if (below) {
       out.mean_ns = BelowClock(mean_ns, profile_.clock.tick_ns);
     } else {
       out.mean_ns = mean_ns;

@@ -84,6 +84,20 @@ TEST(SliceTable, AMeanUnderTenTicksIsBelowResolution) {
   EXPECT_TRUE(rows[1].mean_ns);
 }
 
+TEST(SliceTable, ASumThatDoesNotFitHasNoMean) {
+  SyntheticProfile made;
+  for (int i = 0; i < 5; ++i) {
+    made.OnOtherThread("long", int64_t{1} << 61);
+    made.OnOtherThread("short", 1000);
+  }
+  const std::vector<SliceRow> rows = SummarizeSlices(made.profile);
+  ASSERT_EQ(rows.size(), 2U);
+  ASSERT_FALSE(rows[0].mean_ns);
+  EXPECT_EQ(rows[0].mean_ns.missing().status, profile::Status::kOverflow);
+  EXPECT_GT(rows[0].total_ns, 0);
+  EXPECT_EQ(*rows[1].mean_ns, 1000);
+}
+
 TEST(SliceTable, CountsSlicesThatAreShorterThanWhatIsInThem) {
   profile::Profile profile;
   profile.tracks.resize(2);
