@@ -10,6 +10,7 @@
 #include <iostream>
 #include <random>
 
+#include "engines/executorch/program_tables.h"
 #include "engines/executorch/test_support.h"
 
 namespace inferprobe::executorch_engine {
@@ -111,6 +112,48 @@ TEST_P(Hostile, TooLargeIsAnErrorAndIsNotRead) {
     const auto engine = ExecutorchEngine::Load(Options(path));
     ASSERT_FALSE(engine);
     EXPECT_NE(engine.error().message.find("bytes"), std::string::npos) << engine.error().message;
+  }
+  std::filesystem::remove(path);
+}
+
+// The same of a data file, and headers that tell of more than is there.
+TEST(HostileData, TooLargeIsAnErrorAndIsNotRead) {
+  const std::string good = *base::ReadFile(Fixture("external_first.ptd"));
+  const std::string path = testing::TempDir() + "/sparse." + std::to_string(getpid()) + ".ptd";
+  const auto error = [&] {
+    const auto verified = VerifyDataFile(path);
+    return verified ? std::string("no error") : verified.error().message;
+  };
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << good;
+  EXPECT_EQ(error(), "no error");
+  struct Size {
+    uint64_t bytes;
+    const char* says;
+  };
+  for (const Size& it :
+       {Size{good.size() + 4096, "no error"}, Size{uint64_t{2} << 20, "the data ends here"},
+        Size{uint64_t{3} << 30, "the data ends here"},
+        Size{uint64_t{1} << 40, "bytes of memory"}}) {
+    std::error_code too_large;  // for this file system
+    std::filesystem::resize_file(path, it.bytes, too_large);
+    if (too_large) continue;
+    EXPECT_NE(error().find(it.says), std::string::npos) << error();
+  }
+  // Offset and size of the tables, then of the data: 8 bytes each, from byte 16.
+  for (const size_t at : {16U, 24U, 32U, 40U}) {
+    std::string damaged = good;
+    damaged.replace(at, 8, "\xF0\xFF\xFF\xFF\xFF\xFF\xFF\xFF");
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << damaged;
+    EXPECT_NE(error().find("the file ends early"), std::string::npos) << at << ": " << error();
+  }
+  // Without a header the tables are all there is.
+  std::string bare = good;
+  bare.replace(8, 4, "none");
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bare;
+  std::error_code too_large;
+  std::filesystem::resize_file(path, uint64_t{3} << 30, too_large);
+  if (!too_large) {
+    EXPECT_NE(error().find("no flatbuffer has more"), std::string::npos) << error();
   }
   std::filesystem::remove(path);
 }

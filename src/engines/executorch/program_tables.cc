@@ -27,6 +27,8 @@ uint64_t ReadLittleEndian(std::string_view bytes, size_t at, size_t count) {
   return value;
 }
 
+uint64_t SaturatingSum(uint64_t a, uint64_t b) { return b > ~a ? ~uint64_t{0} : a + b; }
+
 // What a file is that is no program, from the four bytes at 4 (or 8: size-prefixed).
 std::string_view OtherKind(std::string_view bytes) {
   if (bytes.substr(4, 4) == "FT01") return "a data file (.ptd): give it with --data";
@@ -45,10 +47,16 @@ Result<std::unique_ptr<ProgramTables>> ProgramTables::Open(const std::string& pa
   auto file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
   std::unique_ptr<ProgramTables> opened(new ProgramTables(path, std::move(*file)));
-  INFERPROBE_RETURN_IF_ERROR(opened->FindProgram());
-  INFERPROBE_RETURN_IF_ERROR(opened->VerifyProgram());
-  INFERPROBE_RETURN_IF_ERROR(opened->CheckSize());
+  auto verified = opened->Verify();
+  INFERPROBE_RETURN_IF_ERROR(opened->file_.Whole());
+  INFERPROBE_RETURN_IF_ERROR(verified);
   return opened;
+}
+
+Result<void> ProgramTables::Verify() {
+  INFERPROBE_RETURN_IF_ERROR(FindProgram());
+  INFERPROBE_RETURN_IF_ERROR(VerifyProgram());
+  return CheckSize();
 }
 
 Result<void> ProgramTables::FindProgram() {
@@ -193,22 +201,66 @@ std::string_view ProgramTables::Segment(uint64_t index) const {
   return program_bytes_.substr(segment_base_ + segment->offset(), segment->size());
 }
 
+namespace {
+
+// The flatbuffer at the head of a data file, without the segments that follow. The header,
+// extension/flat_tensor/serialize/flat_tensor_header.h: "FH01", its length, then flatbuffer offset
+// and size, segment base offset and size.
+Result<void> VerifyDataBytes(std::string_view bytes, const std::string& path) {
+  const auto malformed = [&](uint64_t byte, std::string_view what) {
+    return MakeError(ErrorCode::kMalformed, fmt::format("{}: byte {}: {}", path, byte, what));
+  };
+  if (bytes.size() < 12 || bytes.substr(4, 4) != flat_tensor_flatbuffer::FlatTensorIdentifier()) {
+    return malformed(std::min<size_t>(4, bytes.size()), "not an ExecuTorch data file (.ptd)");
+  }
+  if (const auto memory = static_cast<uint64_t>(MachineMemoryBytes()); bytes.size() > memory) {
+    return MakeError(ErrorCode::kUnsupported,
+                     fmt::format("{} has {} bytes; this machine has {} bytes of memory", path,
+                                 bytes.size(), memory),
+                     "data that does not fit into memory cannot be measured");
+  }
+  uint64_t flatbuffer_bytes = bytes.size();
+  if (bytes.size() >= 48 && bytes.substr(8, 4) == "FH01") {
+    const uint64_t offset = ReadLittleEndian(bytes, 16, 8);
+    const uint64_t size = ReadLittleEndian(bytes, 24, 8);
+    const uint64_t base = ReadLittleEndian(bytes, 32, 8);
+    const uint64_t data = ReadLittleEndian(bytes, 40, 8);
+    if (offset > bytes.size() || size > bytes.size() - offset) {
+      return malformed(bytes.size(), fmt::format("the file ends early: its tables end at byte {}",
+                                                 SaturatingSum(offset, size)));
+    }
+    if (base > bytes.size() || data > bytes.size() - base) {
+      return malformed(bytes.size(), fmt::format("the file ends early: its data ends at byte {}",
+                                                 SaturatingSum(base, data)));
+    }
+    flatbuffer_bytes = offset + size;
+    const uint64_t end = std::max(flatbuffer_bytes, base + data);
+    if (bytes.size() - end > kMostPadding) {
+      return malformed(end, fmt::format("the data ends here, and {} bytes follow: `truncate -s {}` "
+                                        "cuts them off",
+                                        bytes.size() - end, end));
+    }
+  }
+  if (flatbuffer_bytes > kLargestFlatbuffer) {
+    return malformed(0, fmt::format("the tables of a data file in {} bytes; no flatbuffer has more "
+                                    "than {}",
+                                    flatbuffer_bytes, kLargestFlatbuffer));
+  }
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), flatbuffer_bytes);
+  if (!flat_tensor_flatbuffer::VerifyFlatTensorBuffer(verifier)) {
+    return malformed(0, "a data file whose offsets do not hold: cut off or damaged");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> VerifyDataFile(const std::string& path) {
   auto file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  const std::string_view bytes = file->bytes();
-  if (bytes.size() < 12 || bytes.substr(4, 4) != flat_tensor_flatbuffer::FlatTensorIdentifier()) {
-    return MakeError(ErrorCode::kMalformed,
-                     fmt::format("{}: byte {}: not an ExecuTorch data file (.ptd)", path,
-                                 std::min<size_t>(4, bytes.size())));
-  }
-  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  if (!flat_tensor_flatbuffer::VerifyFlatTensorBuffer(verifier)) {
-    return MakeError(
-        ErrorCode::kMalformed,
-        fmt::format("{}: byte 0: a data file whose offsets do not hold: cut off or damaged", path));
-  }
-  return {};
+  auto verified = VerifyDataBytes(file->bytes(), path);
+  INFERPROBE_RETURN_IF_ERROR(file->Whole());
+  return verified;
 }
 
 }  // namespace inferprobe::executorch_engine

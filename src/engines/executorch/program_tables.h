@@ -49,6 +49,7 @@ class ProgramTables {
  private:
   ProgramTables(std::string path, base::MappedFile file)
       : path_(std::move(path)), file_(std::move(file)) {}
+  Result<void> Verify();
   Result<void> FindProgram();
   Result<void> VerifyProgram();
   Result<void> CheckSize() const;
@@ -63,7 +64,8 @@ class ProgramTables {
   const bundled_program_flatbuffer::BundledProgram* bundle_ = nullptr;
 };
 
-// A data file (.ptd) whose offsets hold. The runtime follows them without looking.
+// A data file (.ptd) whose offsets hold, and that is no larger than its tables say. The runtime
+// follows them without looking.
 Result<void> VerifyDataFile(const std::string& path);
 
 }  // namespace inferprobe::executorch_engine
