@@ -109,7 +109,8 @@ class TableWriter {
     }
     op.total_ns = row.total_ns;
     op.self_ns = row.self_ns;
-    op.share = whole_ns > 0 ? static_cast<double>(row.total_ns) / static_cast<double>(whole_ns) : 0;
+    op.share = whole_ns > 0 ? static_cast<double>(row.total_ns) / static_cast<double>(whole_ns)
+                            : Metric<double>(Status::kBelowResolution, "the whole took no time");
     if (op.kind == Kind::kHostWall) {
       const Metric<double>& cost = options_.event_cost_ns;
       op.probe_cost_ns = cost ? Metric<double>(static_cast<double>(row.events) / runs * *cost)
@@ -126,8 +127,8 @@ class TableWriter {
     if (op.kind == Kind::kHostWall && IsBelow(call_ns, profile_.clock.tick_ns)) {
       op.mean_ns = op.p50_ns = BelowClock(call_ns, profile_.clock.tick_ns);
     }
-    if (Overflowed(row.total_ns)) op.mean_ns = op.p50_ns = SumOverflowed();
-    if (!whole_) op.mean_ns = op.p50_ns = NoneWhole();
+    if (Overflowed(row.total_ns)) op.mean_ns = op.p50_ns = op.share = SumOverflowed();
+    if (!whole_) op.mean_ns = op.p50_ns = op.share = NoneWhole();
     return op;
   }
 

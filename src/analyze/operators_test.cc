@@ -119,7 +119,7 @@ TEST(Operators, FiguresAreOfTheRunsWithProfiling) {
   EXPECT_EQ(*call.p50_ns, 20'000);
   EXPECT_EQ(call.calls, 2U);
   EXPECT_EQ(call.calls_per_run, 1);
-  EXPECT_DOUBLE_EQ(call.share, 100.0 / 157);
+  EXPECT_DOUBLE_EQ(*call.share, 100.0 / 157);
   EXPECT_EQ(*call.instruction, 0);
   EXPECT_EQ(*call.delegate, 0U);
   EXPECT_EQ(Get(table, "between instructions").total_ns, 5 * 400);
@@ -141,7 +141,7 @@ TEST(Operators, EngineReportedRowsAreApartWithTheirCoverage) {
   EXPECT_EQ(delegate.layers[0].kind, Kind::kEngineReported);
   EXPECT_DOUBLE_EQ(*delegate.layer_coverage, 40);
   EXPECT_EQ(*delegate.resolution_ns, 1000);
-  EXPECT_DOUBLE_EQ(delegate.layers[1].share, 20);
+  EXPECT_DOUBLE_EQ(*delegate.layers[1].share, 20);
   EXPECT_EQ(delegate.layers[1].probe_cost_ns.missing().status, Status::kNotMeasured);
   EXPECT_EQ(delegate.layers[1].probe_cost_ns.missing().hint, "its cost is inside the call's row");
   EXPECT_EQ(table.losses.Get(Loss::kEngineOpsCoverage), 1U);

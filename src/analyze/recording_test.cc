@@ -136,7 +136,7 @@ TEST(AnalyzeRecording, ADelegateOnItsOwnClockHasTicksAndNoTimes) {
   EXPECT_EQ(row->total_ticks, 300);
   EXPECT_EQ(row->total_ns, 0);
   EXPECT_FALSE(row->mean_ns);
-  EXPECT_DOUBLE_EQ(row->share, 0.75);  // of what was reported
+  EXPECT_DOUBLE_EQ(*row->share, 0.75);  // of what was reported
   ASSERT_EQ(result.delegates.size(), 1U);
   EXPECT_EQ(result.delegates[0].layer_coverage.missing().status, Status::kUnavailable);
   EXPECT_EQ(result.delegates[0].layers.size(), 2U);

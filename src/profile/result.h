@@ -92,7 +92,7 @@ struct OpRow {
                            // has rows (between instructions, unattributed)
   Metric<double> mean_ns;  // per run; below_resolution when a call takes under ten ticks
   Metric<double> p50_ns;   // of per-run totals
-  double share = 0;        // of the run; for engine-reported rows: of the call
+  Metric<double> share;    // of the run; for engine-reported rows: of the call
   // The engine's clock has a tick that nobody knows: total_ns is 0, and mean_ns and p50_ns say so.
   bool in_ticks = false;
   int64_t total_ticks = 0;

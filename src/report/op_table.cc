@@ -46,12 +46,7 @@ bool CostlyProbe(const OpRow& row) {
          *row.probe_cost_ns > kCostlyProbe * *row.mean_ns;
 }
 
-// Of runs that all lost events, a share is as little known as a mean.
-Cell Share(const OpRow& row) {
-  const bool unknown = !row.in_ticks && !row.mean_ns &&
-                       row.mean_ns.missing().status == profile::Status::kUnavailable;
-  return unknown ? Cell::Missing(row.mean_ns.missing()) : Cell::Percent(row.share);
-}
+bool IsSmall(const OpRow& row) { return row.share && *row.share < kSmallShare; }
 
 std::string MoreText(size_t more) {
   return more == 0 ? std::string() : fmt::format("  … {} more: --all\n", more);
@@ -131,7 +126,7 @@ class Tree {
     if (row.type == RowType::kOperatorCall && row.instruction && names_[named.name] > 1) {
       name += fmt::format(" [{}]", *row.instruction);
     }
-    table.AddRow({Share(row), Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
+    table.AddRow({Cell::Percent(row.share), Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
                   IsRest(row) ? Cell::Drawn("") : Calls(row), Cell::Drawn(branch + prefix + name),
                   std::move(probe)});
   }
@@ -165,7 +160,7 @@ class Tree {
     size_t kept = by_time.size();
     if (!options_.all_rows) {
       kept = std::min(kept, kMostSiblings);
-      while (kept > 0 && result_.ops[by_time[kept - 1]].share < kSmallShare) --kept;
+      while (kept > 0 && IsSmall(result_.ops[by_time[kept - 1]])) --kept;
       if (by_time.size() - kept == 1) ++kept;  // a line about one row is no shorter
     }
     return {by_time.begin(), by_time.begin() + static_cast<std::ptrdiff_t>(kept)};
@@ -189,7 +184,7 @@ class Tree {
         lines.push_back(child);
       } else {
         ++folded;
-        folded_share += result_.ops[child].share;
+        folded_share += result_.ops[child].share ? *result_.ops[child].share : 0;
       }
     }
     if (!lines.empty() && result_.ops[lines.front()].depth >= kDeepestShown) {
@@ -207,7 +202,7 @@ class Tree {
       add(lines[i], i + 1 == lines.size() && folded == 0 && rest.empty());
     }
     if (folded != 0) {
-      table.AddRow({result_.ops[0].mean_ns ? Cell::Percent(folded_share) : Cell::Drawn(""),
+      table.AddRow({result_.ops[0].share ? Cell::Percent(folded_share) : Cell::Drawn(""),
                     Cell::Drawn(""), Cell::Drawn(""), Cell::Drawn(""),
                     Cell::Drawn(fmt::format("{}… {} smaller rows: --all",
                                             lead + (rest.empty() ? "└─ " : "├─ "), folded)),
@@ -380,7 +375,7 @@ std::string DelegateTables(const profile::PerfResult& result, const PerfTextOpti
                  {"calls", Align::kRight},
                  {"what", Align::kLeft, "", options.width > 60 ? options.width - 34 : 30}});
     for (const OpRow* row : rows) {
-      table.AddRow({Share(*row),
+      table.AddRow({Cell::Percent(row->share),
                     in_ticks ? TicksPerRun(*row, result) : Cell::Duration(row->mean_ns),
                     Calls(*row), Cell::Drawn(NameText(*row))});
     }

@@ -112,7 +112,7 @@ class Reader {
     run_begin_ = block_begin_;
     block_runs_ = out_.runs.size();
     has_calls_ = false;
-    lost_events_ = false;
+    lost_.reset();
     lost_method_ = false;
     open_.clear();
     reported_.clear();
@@ -198,7 +198,7 @@ class Reader {
   // The run that it was part of is not whole any more.
   void LeaveOut(Loss loss, std::string_view name) {
     out_.losses.Add(loss);
-    lost_events_ = true;
+    if (!lost_) lost_ = loss;
     if (CategoryOf(name) != Category::kMethod) return;
     lost_method_ = true;
     run_begin_ = static_cast<uint32_t>(out_.slices.size());
@@ -307,7 +307,7 @@ class Reader {
   void AddRun(const Slice& method) {
     while (out_.runs.size() > block_runs_ && out_.runs.back().start_ns >= method.start_ns) {
       run_begin_ = out_.runs.back().first_slice;  // it called that one
-      lost_events_ = lost_events_ || out_.runs.back().incomplete;
+      if (out_.runs.back().incomplete && !lost_) lost_ = out_.runs.back().why;
       out_.runs.pop_back();
     }
     profile::Run run;
@@ -316,10 +316,15 @@ class Reader {
     run.dur_ns = method.dur_ns;
     run.first_slice = run_begin_;
     run.slice_count = static_cast<uint32_t>(out_.slices.size()) - run_begin_;
-    run.incomplete = lost_events_;
-    lost_events_ = false;
+    MarkLoss(run);
+    lost_.reset();
     run_begin_ = static_cast<uint32_t>(out_.slices.size());
     out_.runs.push_back(run);
+  }
+
+  void MarkLoss(profile::Run& run) const {
+    run.incomplete = lost_.has_value();
+    run.why = lost_.value_or(run.why);
   }
 
   // A block without Method::execute, of an older runtime: from its first start to its last end.
@@ -328,7 +333,7 @@ class Reader {
     run.mode = profile::RunMode::kProfiled;
     run.first_slice = block_begin_;
     run.slice_count = static_cast<uint32_t>(out_.slices.size()) - block_begin_;
-    run.incomplete = lost_events_;
+    MarkLoss(run);
     int64_t end_ns = 0;
     bool any = false;
     for (uint32_t i = block_begin_; i < out_.slices.size(); ++i) {
@@ -393,7 +398,7 @@ class Reader {
   std::vector<uint32_t> open_;  // slices of the host that nothing encloses so far
   // Of delegates, by instruction: events whose call has not ended yet.
   std::unordered_map<int32_t, std::vector<uint32_t>> reported_;
-  bool lost_events_ = false;  // since the last run's end
+  std::optional<Loss> lost_;  // the first since the last run's end
   bool lost_method_ = false;
 };
 

@@ -133,6 +133,7 @@ TEST(EtdumpReader, ARunThatLostAnEventIsNotWhole) {
   ASSERT_EQ(recording.profile.runs.size(), 3U);
   EXPECT_FALSE(recording.profile.runs[0].incomplete);
   EXPECT_TRUE(recording.profile.runs[1].incomplete);
+  EXPECT_EQ(recording.profile.runs[1].why, Loss::kEndBeforeStart);
   EXPECT_FALSE(recording.profile.runs[2].incomplete);
 }
 

@@ -48,7 +48,7 @@ void DescribeOp(Archive& archive, Row& row) {
   if (row.in_ticks) archive.Int(field::kTotalTicks, row.total_ticks);
   archive.Figure(field::kMeanNs, row.mean_ns);
   archive.Figure(field::kP50Ns, row.p50_ns);
-  archive.Number(field::kShare, row.share);
+  archive.Figure(field::kShare, row.share);
   archive.Figure(field::kProbeCostNs, row.probe_cost_ns);
   archive.Figure(field::kDelegate, row.delegate);
   archive.Figure(field::kModulePath, row.module_path);

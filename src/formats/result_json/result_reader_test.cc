@@ -171,7 +171,7 @@ TEST(ResultReader, WhiteSpaceKeyOrderAndByteOrderMarkDoNotMatter) {
 TEST(ResultReader, ANegativeZeroKeepsItsSign) {
   PerfResult result = GetResultSample("rounded");
   result.ops[1].share = -0.0;
-  EXPECT_TRUE(std::signbit(Read(WriteResultJson(result)).ops[1].share));
+  EXPECT_TRUE(std::signbit(*Read(WriteResultJson(result)).ops[1].share));
   EXPECT_FALSE(std::signbit(Read(WriteResultJson(GetResultSample("extremes"))).clock.tick_ns));
 }
 
