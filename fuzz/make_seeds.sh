@@ -17,6 +17,9 @@ find "$seeds" -type f -not -name 'crash-*' -delete
 "$build/tests/result_samples" "$made/result"
 "$build/fuzz/ring_seeds" "$made/rings"
 cp "$made"/etdump/*.etdp "$made"/traces/hostile_names.etdp "$seeds/etdump"
+for shape in shared-name shared-identifier shared-metadata shared-block-name names-in-names; do
+  "$build/tests/hostile_etdump" "$seeds/etdump/$shape.etdp" "$shape" 20
+done
 cp tests/fixtures/perfetto/*.pftrace "$seeds/perfetto"
 for name in hostile_names huge_times late_parents overlaps trees1 twins; do
   cp "$made/traces/$name.pftrace" "$seeds/perfetto"
