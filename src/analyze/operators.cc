@@ -50,8 +50,10 @@ class TableWriter {
       table.unattributed_ns = {Status::kNotMeasured, "no profiled run"};
       return table;
     }
-    const std::vector<uint32_t> order = builder_.rows().InProgramOrder();
+    std::vector<uint32_t> order = builder_.rows().InProgramOrder();
     id_of_.assign(order.size(), kNone);
+    // What lies between events is as long as the events that were lost.
+    if (!whole_) std::erase_if(order, [&](uint32_t row) { return IsRest(row); });
     table.ops.reserve(order.size());
     for (const uint32_t index : order) {
       id_of_[index] = static_cast<uint32_t>(table.ops.size());
@@ -134,6 +136,10 @@ class TableWriter {
 
   // Nobody knows of which run, and of which row, the missing events were. What is left over holds
   // their time.
+  [[nodiscard]] bool IsRest(uint32_t row) const {
+    const RowType type = builder_.rows().at(row).key.type;
+    return type == RowType::kBetween || type == RowType::kUnattributed;
+  }
   [[nodiscard]] profile::Missing NoneWhole() const { return {Status::kUnavailable, none_whole_}; }
 
   // Without the program, the kernel alone says which operator an instruction called.

@@ -36,9 +36,9 @@ std::string NameText(const OpRow& row) {
 }
 
 Cell Calls(const OpRow& row) {
-  return Cell::Drawn(row.calls_per_run < 0.01 || row.calls_per_run >= 1000
-                         ? fmt::format("{:.3g}", row.calls_per_run)
-                         : fmt::format("{:.4g}", row.calls_per_run));
+  const double calls = row.calls_per_run;
+  if (calls >= 1000) return Cell::Drawn(base::FormatCount(calls));
+  return Cell::Drawn(calls < 0.01 ? fmt::format("{:.3g}", calls) : fmt::format("{:.4g}", calls));
 }
 
 bool CostlyProbe(const OpRow& row) {
@@ -273,15 +273,28 @@ std::string CoverageText(const profile::DelegateResult& delegate, bool color) {
       low ? "the rest is in none of its operators" : "they overlap, or its clock is another");
 }
 
-void AddToTable(Table& table, const OpRow& row) {
-  table.AddRow({Cell::Int(row.id),
-                row.parent == kNone ? Cell::Missing({profile::Status::kUnavailable, "at the top"})
-                                    : Cell::Int(int64_t{row.parent}),
-                Cell::Text(profile::RowTypeName(row.type)), Cell::Text(profile::KindName(row.kind)),
-                Cell::Text(row.name), Cell::Int(row.instruction), Cell::Number(row.calls_per_run),
-                Cell::Duration(static_cast<double>(row.total_ns)), Cell::Duration(row.mean_ns),
-                Cell::Duration(row.p50_ns), Cell::Percent(row.share),
-                Cell::Duration(row.probe_cost_ns)});
+// `ticks`: the table has a column of them.
+void AddToTable(Table& table, const OpRow& row, bool ticks) {
+  std::vector<Cell> cells = {
+      Cell::Int(row.id),
+      row.parent == kNone ? Cell::Missing({profile::Status::kUnavailable, "at the top"})
+                          : Cell::Int(int64_t{row.parent}),
+      Cell::Text(profile::RowTypeName(row.type)),
+      Cell::Text(profile::KindName(row.kind)),
+      Cell::Text(row.name),
+      Cell::Int(row.instruction),
+      Cell::Number(row.calls_per_run),
+      row.in_ticks ? Cell::Missing({profile::Status::kUnavailable, "in ticks"})
+                   : Cell::Duration(static_cast<double>(row.total_ns)),
+      Cell::Duration(row.mean_ns),
+      Cell::Duration(row.p50_ns),
+      Cell::Percent(row.share),
+      Cell::Duration(row.probe_cost_ns)};
+  if (ticks) {
+    cells.push_back(row.in_ticks ? Cell::Plain(row.total_ticks)
+                                 : Cell::Missing({profile::Status::kUnavailable, "in ns"}));
+  }
+  table.AddRow(std::move(cells));
 }
 
 // What an engine reported in no delegate call: it belongs to no row, and is not hidden.
@@ -312,19 +325,23 @@ std::string ReportedOutside(const profile::PerfResult& result, const PerfTextOpt
 }  // namespace
 
 Table OpTable(const profile::PerfResult& result) {
-  Table table({{"id", Align::kRight},
-               {"parent", Align::kRight},
-               {"type"},
-               {"kind"},
-               {"name"},
-               {"instruction", Align::kRight},
-               {"calls", Align::kRight, "calls_per_run"},
-               {"total", Align::kRight, "total_ns"},
-               {"mean", Align::kRight, "mean_ns"},
-               {"p50", Align::kRight, "p50_ns"},
-               {"share", Align::kRight},
-               {"probe cost", Align::kRight, "probe_cost_ns"}});
-  for (const OpRow& row : result.ops) AddToTable(table, row);
+  std::vector<Column> columns = {{"id", Align::kRight},
+                                 {"parent", Align::kRight},
+                                 {"type"},
+                                 {"kind"},
+                                 {"name"},
+                                 {"instruction", Align::kRight},
+                                 {"calls", Align::kRight, "calls_per_run"},
+                                 {"total", Align::kRight, "total_ns"},
+                                 {"mean", Align::kRight, "mean_ns"},
+                                 {"p50", Align::kRight, "p50_ns"},
+                                 {"share", Align::kRight},
+                                 {"probe cost", Align::kRight, "probe_cost_ns"}};
+  const bool ticks = std::any_of(result.ops.begin(), result.ops.end(),
+                                 [](const OpRow& row) { return row.in_ticks; });
+  if (ticks) columns.push_back({"total ticks", Align::kRight, "total_ticks"});
+  Table table(std::move(columns));
+  for (const OpRow& row : result.ops) AddToTable(table, row, ticks);
   return table;
 }
 

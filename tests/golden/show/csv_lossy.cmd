@@ -1,0 +1,1 @@
+show times_that_cannot_be.etdp --format csv

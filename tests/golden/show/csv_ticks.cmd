@@ -1,0 +1,1 @@
+show another_clock.etdp --format csv
