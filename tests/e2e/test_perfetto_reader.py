@@ -110,6 +110,27 @@ def test_our_traces_are_read_as_perfetto_reads_them(command: str, folder: Path, 
         if "id 7" in rows:
             rows[""] = rows.pop("id 7")
     assert ours == perfetto
+    _expect_the_figures_of(truth["slices"], _result(command, path))
+
+
+def _result(command: str, path: Path) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(_run(command, "show", path, "--format", "json"))
+    return result
+
+
+def _expect_the_figures_of(slices: list[dict[str, Any]], result: dict[str, Any]) -> None:
+    """Runs, and the rows' times, are those of all slices: nothing was lost, in pieces or not."""
+    runs = sum(row["category"] == "run" and "run" in row["args"] for row in slices)
+    assert result.get("profiled_runs", 0) == runs
+    lost = {row["name"] for row in result["statistics"] if row["value"] != 0}
+    assert "incomplete_run" not in lost
+    if runs == 0:
+        return
+    for category in ("operator_call", "kernel", "delegate_call"):
+        recorded = [row["dur"] for row in slices if row["category"] == category]
+        rows = [row for row in result["ops"] if row["type"] == category]
+        assert sum(row["total_ns"] for row in rows) == sum(recorded) > 0
+        assert sum(row["calls"] for row in rows) == len(recorded)
 
 
 def test_overlapping_slices_come_back_to_their_track(command: str, folder: Path) -> None:

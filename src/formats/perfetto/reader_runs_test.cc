@@ -34,16 +34,22 @@ using profile::RunMode;
 using profile::SliceArgs;
 using protozero::pbf_builder;
 
-std::string WriteRecording(const Recording& recording, profile::LossCounts* losses = nullptr) {
+// `step`: slices of each Append; 0: all at once.
+std::string WriteRecording(const Recording& recording, profile::LossCounts* losses = nullptr,
+                           uint32_t step = 0) {
   const std::string path = fmt::format("{}perfetto_runs_{}.pftrace", testing::TempDir(), getpid());
   auto file = base::AtomicFile::Create(path, base::Overwrite::kForce);
   EXPECT_TRUE(file.has_value());
   const Profile& profile = recording.profile;
   auto writer = Writer::Create(std::move(*file), &profile);
-  EXPECT_TRUE(writer
-                  ->Append(0, static_cast<uint32_t>(profile.slices.size()), 0,
-                           static_cast<uint32_t>(profile.counters.size()))
-                  .has_value());
+  const auto slices = static_cast<uint32_t>(profile.slices.size());
+  uint32_t first = 0;
+  for (; step != 0 && first + step < slices; first += step) {
+    EXPECT_TRUE(writer->Append(first, step, 0, 0).has_value());
+  }
+  EXPECT_TRUE(
+      writer->Append(first, slices - first, 0, static_cast<uint32_t>(profile.counters.size()))
+          .has_value());
   profile::LossCounts all = profile.losses;
   all.Merge(writer->losses());
   EXPECT_TRUE(writer
@@ -74,10 +80,14 @@ std::string LossText(const profile::LossCounts& losses) {
 }
 
 // Runs as an ETDump has them: slices in the order of their ends, no slice around them, and no order
-// of time between two runs.
+// of time between two runs. Or, kTimed, as a recorder has them: one after the other, every second
+// one with a slice of its own, which stands behind its members.
 class RunMaker {
  public:
-  explicit RunMaker(uint32_t seed) : random_(seed), coarse_(seed % 4 == 1) {
+  enum class Layout : uint8_t { kEtdump, kTimed };
+
+  explicit RunMaker(uint32_t seed, Layout layout = Layout::kEtdump)
+      : random_(seed), timed_(layout == Layout::kTimed), coarse_(!timed_ && seed % 4 == 1) {
     thread_ = build_.AddThread("host", 0, 0);
     ops_ = build_.AddEngineTrack(thread_, "DELEGATE_CALL@1 (engine-reported)");
     npu_ = build_.AddEngineTrack(thread_, "npu");
@@ -104,14 +114,25 @@ class RunMaker {
     Run run;
     run.mode = RunMode::kProfiled;
     run.first_slice = static_cast<uint32_t>(profile.slices.size());
-    if (OneIn(4)) at_ = 1'000;               // the clock starts again
-    if (OneIn(3)) at_ += 1'000 + Below(50);  // else it follows at once
+    if (!timed_ && OneIn(4)) at_ = 1'000;              // the clock starts again
+    if (timed_ || OneIn(3)) at_ += 1'000 + Below(50);  // else it follows at once
     run.incomplete = OneIn(4);
     if (run.incomplete && OneIn(2)) run.why = Loss::kEndBeforeStart;
     run.start_ns = at_;
     if (!OneIn(8)) Fill(run);
+    const auto filled = static_cast<uint32_t>(profile.slices.size());
+    if (timed_ && OneIn(2)) {
+      at_ += 1;
+      const uint32_t whole =
+          build_.Add(thread_, "run", Category::kRun, run.start_ns, at_ - run.start_ns);
+      for (uint32_t i = run.first_slice; i < whole; ++i) {
+        profile::Slice& slice = profile.slices[i];
+        if (slice.parent == kNone && slice.track == thread_) slice.parent = whole;
+      }
+    }
     run.dur_ns = at_ - run.start_ns;
-    if (OneIn(10)) run.dur_ns += 5;  // what it is timed by is not among its slices
+    if (filled == profile.slices.size() && OneIn(10))
+      run.dur_ns += 5;  // what it is timed by is not among its slices
     run.slice_count = static_cast<uint32_t>(profile.slices.size()) - run.first_slice;
     profile.runs.push_back(run);
     if (OneIn(6)) build_.Add(thread_, "init", Category::kLoad, at_, Step(5));  // in no run
@@ -157,6 +178,7 @@ class RunMaker {
 
   std::mt19937 random_;
   ProfileBuilder build_;
+  bool timed_;
   bool coarse_;
   int64_t at_ = 1'000;
   uint16_t thread_ = 0;
@@ -174,6 +196,30 @@ TEST(PerfettoRuns, AnyLayoutOfRunsComesBack) {
     ASSERT_EQ(FirstDifference(Lines(read.profile), Lines(recording.profile)), "")
         << "seed " << seed;
     ASSERT_EQ(LossText(read.profile.losses), "") << "seed " << seed;
+  }
+}
+
+// Where parent and child are of equal times and of two pieces, the file cannot tell which is which.
+std::vector<std::string> WithoutParents(std::vector<std::string> lines) {
+  for (std::string& line : lines) line.resize(std::min(line.size(), line.find(" < ")));
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+// Members of a run may stand in the file before the slice that is the run.
+TEST(PerfettoRuns, WrittenInPiecesTheyComeBackAsWell) {
+  for (uint32_t seed = 0; seed < 30; ++seed) {
+    const Recording recording =
+        RunMaker(seed, RunMaker::Layout::kTimed).Make(1 + static_cast<int>(seed % 9));
+    const Recording whole = ReadBytes(WriteRecording(recording));
+    ASSERT_EQ(FirstDifference(Lines(whole.profile), Lines(recording.profile)), "") << seed;
+    const std::vector<std::string> runs = WithoutParents(RunLines(recording.profile));
+    for (const uint32_t step : {1U, 2U, 7U, 40U}) {
+      const Recording read = ReadBytes(WriteRecording(recording, nullptr, step));
+      ASSERT_EQ(FirstDifference(WithoutParents(RunLines(read.profile)), runs), "")
+          << "seed " << seed << ", step " << step;
+      ASSERT_EQ(LossText(read.profile.losses), "") << "seed " << seed << ", step " << step;
+    }
   }
 }
 

@@ -30,6 +30,22 @@ uint32_t Slices::RunNumbered(int64_t number) {
   return at->second;
 }
 
+// The run whose own slice this is. Of a trace that was written in pieces, slices that are in it may
+// stand before it, and have named it already. Two slices of one number are two runs.
+uint32_t Slices::RunOfSlice(const RunFacts& facts, uint32_t slice) {
+  uint32_t at = RunNumbered(facts.index);
+  if (runs_[at].known) {
+    at = static_cast<uint32_t>(runs_.size());
+    runs_.emplace_back();
+    run_numbered_[facts.index] = at;
+  }
+  MarkedRun& run = runs_[at];
+  run.facts = facts;
+  run.known = true;
+  run.slice = slice;
+  return at;
+}
+
 void Slices::MarkRun(const RunFacts& facts, int64_t time_ns) {
   MarkedRun& run = runs_[RunNumbered(facts.index)];
   if (run.known) return;

@@ -37,12 +37,7 @@ Slice* Slices::Add(const SliceEvent& event, uint8_t flags) {
   const auto index = static_cast<uint32_t>(slices.size());
   if (!slices.empty() && slices.back().start_ns > event.time_ns) begins_in_order_ = false;
   if (event.run) {
-    MarkedRun& run = runs_.emplace_back();
-    run.facts = *event.run;
-    run.known = true;
-    run.slice = index;
-    run_numbered_[run.facts.index] = static_cast<uint32_t>(runs_.size() - 1);
-    SetRun(index, static_cast<uint32_t>(runs_.size() - 1));
+    SetRun(index, RunOfSlice(*event.run, index));
   } else if (event.member_of) {
     SetRun(index, *event.member_of < 0 ? kOutside : RunNumbered(*event.member_of));
   } else if (!run_of_.empty()) {

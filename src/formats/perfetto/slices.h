@@ -137,6 +137,7 @@ class Slices {
   void FindDelegateCalls();
   // In run_places.cc: what belongs to which run, and where it stands.
   uint32_t RunNumbered(int64_t number);
+  uint32_t RunOfSlice(const RunFacts& facts, uint32_t slice);
   void SetRun(uint32_t slice, uint32_t run);
   [[nodiscard]] uint32_t RunOf(uint32_t slice) const {
     return run_of_.empty() ? profile::kNone : run_of_[slice];
