@@ -44,7 +44,8 @@ Result<const formats::Format*> TargetOf(const ConvertCommand& command) {
   }
   return MakeError(ErrorCode::kInvalidArgument,
                    fmt::format("{}: the name's ending says no format", command.out),
-                   "name it .etdp, .pftrace or .json, or give --to " + formats::WritableNames());
+                   "name it .etdp, .pftrace, .perfetto-trace or .json, or give --to " +
+                       formats::WritableNames());
 }
 
 Result<void> CheckFiles(const ConvertCommand& command, base::Overwrite overwrite) {
@@ -91,6 +92,13 @@ Result<void> WriteTrace(const formats::Format& target, const Recording& recordin
   return etdump::WriteEtdump(recording.profile, path, overwrite, losses);
 }
 
+// Each run that is written says it itself, so that nothing is counted twice by who reads the file.
+uint64_t IncompleteRuns(const profile::Profile& profile) {
+  return static_cast<uint64_t>(std::count_if(
+      profile.runs.begin(), profile.runs.end(),
+      [](const profile::Run& run) { return run.incomplete && profile::GivesRows(run.mode); }));
+}
+
 // Beside what was written, which may have gone to standard output.
 Result<void> PrintSummary(const std::string& text, const std::string& out) {
   if (!base::SameFile(out, "/dev/stdout")) return PrintText(text);
@@ -131,6 +139,7 @@ int RunConvertCommand(const ConvertCommand& command) {
     losses = recording.profile.losses;
     auto written = WriteTrace(**target, recording, command.out, overwrite, &losses);
     if (!written) return PrintError(written.error());
+    losses.Add(profile::Loss::kIncompleteRun, IncompleteRuns(recording.profile));
     what = report::Counted(recording.profile.slices.size(), "slice") + " in " +
            report::Counted(recording.profile.runs.size(), "run");
   }

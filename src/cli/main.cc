@@ -174,7 +174,8 @@ void AddShow(CLI::App* command, ShowCommand* show) {
 void AddConvert(CLI::App* command, ConvertCommand* convert) {
   command->footer(kConvertExamples);
   command->add_option("IN", convert->in, "A trace, a recording or a result");
-  command->add_option("OUT", convert->out, "What to write: .etdp, .pftrace or .json")
+  command
+      ->add_option("OUT", convert->out, "What to write: .etdp, .pftrace, .perfetto-trace or .json")
       ->check(NotEmpty);
   command->add_option("--to", convert->to, "Format of OUT, whatever its name ends in")
       ->type_name("etdump|perfetto|json");

@@ -340,6 +340,33 @@ def test_ticks_survive_a_perfetto_trace(run: Run, shapes: Path, tmp_path: Path) 
     assert result_of(run, tmp_path / "b.etdp")["delegates"] == result_of(run, source)["delegates"]
 
 
+def test_converting_does_not_make_a_lossy_run_whole(run: Run, shapes: Path, tmp_path: Path) -> None:
+    from test_etdump import _inspect
+
+    lossy = shapes / "times_that_cannot_be.etdp"
+    said = run("convert", lossy, "a.etdp")
+    assert said.returncode == 0 and "1  incomplete_run" in said.stdout
+    assert run("convert", "a.etdp", "b.pftrace").returncode == 0
+    assert run("convert", "b.pftrace", "c.etdp").returncode == 0
+    assert (tmp_path / "c.etdp").read_bytes() == (tmp_path / "a.etdp").read_bytes()
+    source = result_of(run, lossy)
+    for name in ["a.etdp", "b.pftrace", "c.etdp"]:
+        made = result_of(run, tmp_path / name)
+        for mine, theirs in zip(made["ops"], source["ops"], strict=True):
+            # Why that is not known differs by format.
+            assert mine | {"probe_cost_ns": None} == theirs | {"probe_cost_ns": None}, name
+        assert made["delegates"] == source["delegates"], name
+        assert statistics(made)["incomplete_run"] == 1, name
+        said = run("show", name, "--strict")
+        assert said.returncode == 1 and "1 incomplete_run" in said.stderr, name
+        for target in ["x.pftrace", "x.etdp", "x.json"]:
+            said = run("convert", name, target, "--strict", "--force")
+            assert said.returncode == 1, (name, target)
+    # Inspector takes the name as it is.
+    blocks = [block.name for block in _inspect(tmp_path / "a.etdp").event_blocks]
+    assert blocks == ["Execute (lost events: end_before_start)"]
+
+
 @pytest.mark.parametrize(
     "shape",
     ["two_blocks_one_empty", "delegate_id_zero", "another_clock", "no_inner_detail"],

@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/memory_block.h"
+#include "formats/etdump/block_name.h"
 #include "formats/etdump/text_reader.h"
 #include "profile/delegate_clock.h"
 #include "profile/leave_out.h"
@@ -112,6 +113,7 @@ class Reader {
     run_begin_ = block_begin_;
     block_runs_ = out_.runs.size();
     has_calls_ = false;
+    block_lost_ = LossInBlockName(block.name);
     lost_.reset();
     lost_method_ = false;
     open_.clear();
@@ -131,8 +133,13 @@ class Reader {
         out_.slices[slice].track = static_cast<uint16_t>(track.track);
       }
     }
+    if (out_.runs.size() > block_runs_) return {};
     // A method whose times were dropped is not one that was never told of.
-    if (has_calls_ && !lost_method_ && out_.runs.size() == block_runs_) AddRunOfSpan();
+    if (has_calls_ && !lost_method_) {
+      AddRunOfSpan();
+    } else if (block_lost_) {
+      out_.losses.Add(Loss::kIncompleteRun);  // nothing of it is left that could say so
+    }
     return {};
   }
 
@@ -323,8 +330,8 @@ class Reader {
   }
 
   void MarkLoss(profile::Run& run) const {
-    run.incomplete = lost_.has_value();
-    run.why = lost_.value_or(run.why);
+    run.incomplete = lost_ || block_lost_;
+    run.why = lost_.value_or(block_lost_.value_or(run.why));
   }
 
   // A block without Method::execute, of an older runtime: from its first start to its last end.
@@ -395,7 +402,8 @@ class Reader {
   uint32_t run_begin_ = 0;
   size_t block_runs_ = 0;
   bool has_calls_ = false;
-  std::vector<uint32_t> open_;  // slices of the host that nothing encloses so far
+  std::optional<Loss> block_lost_;  // by its name
+  std::vector<uint32_t> open_;      // slices of the host that nothing encloses so far
   // Of delegates, by instruction: events whose call has not ended yet.
   std::unordered_map<int32_t, std::vector<uint32_t>> reported_;
   std::optional<Loss> lost_;  // the first since the last run's end

@@ -1,6 +1,7 @@
 // What the reader makes of a dump, the writer turns into a dump that reads the same.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 #include <string>
 
@@ -111,6 +112,67 @@ TEST(EtdumpRoundTrip, WhatWasReadIsWrittenAndReadsTheSame) {
     auto second = ReadEtdump(path, {});
     ASSERT_TRUE(second) << second.error().message;
     EXPECT_EQ(Described(*first), Described(*second)) << "round " << round;
+  }
+}
+
+// Two runs, the first without its operator: as the file that lost it, so the one made of it.
+TEST(EtdumpRoundTrip, ARunThatIsNotWholeStaysOne) {
+  const auto block = [](uint64_t at, uint64_t end_of_call) {
+    return MadeBlock{"Execute",
+                     {{.name = "OPERATOR_CALL", .start = at + 10, .end = end_of_call, .chain = 0},
+                      {.name = "OPERATOR_CALL", .start = at + 60, .end = at + 70, .chain = 0},
+                      {.name = "Method::execute", .start = at, .end = at + 100}}};
+  };
+  const auto lossy = ParseEtdump(MakeEtdump({block(1000, 1), block(2000, 2050)}), "lossy", {});
+  ASSERT_TRUE(lossy) << lossy.error().message;
+  const base::TemporaryFolder folder;
+  const std::string path = folder.path() + "/out.etdp";
+  ASSERT_TRUE(WriteEtdump(lossy->profile, path, base::Overwrite::kForce));
+  const auto read = ReadEtdump(path, {});
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(Described(*lossy), Described(*read));
+  for (const Recording* each : {&*lossy, &*read}) {
+    ASSERT_EQ(each->profile.runs.size(), 2U);
+    EXPECT_TRUE(each->profile.runs[0].incomplete);
+    EXPECT_EQ(each->profile.runs[0].why, profile::Loss::kEndBeforeStart);
+    EXPECT_FALSE(each->profile.runs[1].incomplete);
+    EXPECT_EQ(each->profile.losses.Get(profile::Loss::kIncompleteRun), 0U);  // runs are counted
+  }
+}
+
+// Names that say a loss, and what they say.
+TEST(EtdumpRoundTrip, TheNameOfABlockMaySayWhatItsRunsLost) {
+  struct Case {
+    const char* name;
+    std::optional<profile::Loss> lost;
+  };
+  const MadeEvent method = {.name = "Method::execute", .start = 1, .end = 9};
+  const MadeEvent later = {.name = "Method::execute", .start = 11, .end = 19};
+  const MadeEvent call = {.name = "OPERATOR_CALL", .start = 2, .end = 3, .chain = 0};
+  for (const Case& each : std::initializer_list<Case>{
+           {"Execute", std::nullopt},
+           {"", std::nullopt},
+           {"Execute (lost events", std::nullopt},
+           {"Execute (lost events: ring_dropped", std::nullopt},
+           {"Execute (lost events: ring_dropped)", profile::Loss::kRingDropped},
+           {"Execute (lost events: )", profile::Loss::kIncompleteRun},
+           {"Execute (lost events: of a later version)", profile::Loss::kIncompleteRun}}) {
+    const auto read = ParseEtdump(MakeEtdump({{each.name, {call, method}},
+                                              {each.name, {method, later}},
+                                              {each.name, {call}},
+                                              {"Execute", {method}}}),
+                                  "named", {});
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->profile.runs.size(), 5U) << each.name;
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(read->profile.runs[i].incomplete, each.lost.has_value()) << each.name << i;
+      EXPECT_EQ(read->profile.runs[i].why, each.lost.value_or(profile::Loss::kIncompleteRun));
+    }
+    EXPECT_FALSE(read->profile.runs[4].incomplete) << each.name;
+    // Where nothing is left of a run, its loss still is.
+    const auto bare = ParseEtdump(MakeEtdump({{each.name, {}}}), "bare", {});
+    ASSERT_TRUE(bare) << bare.error().message;
+    EXPECT_EQ(bare->profile.losses.Get(profile::Loss::kIncompleteRun), each.lost ? 1U : 0U);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "formats/etdump/block_name.h"
 
 namespace inferprobe::etdump {
 namespace {
@@ -150,19 +151,13 @@ class Encoder {
     // would be counted from it.
     for (const Slice& slice : profile_.slices) origin_ns_ = std::min(origin_ns_, slice.start_ns);
 
-    const bool any_whole = std::any_of(
-        profile_.runs.begin(), profile_.runs.end(),
-        [](const profile::Run& run) { return profile::GivesRows(run.mode) && !run.incomplete; });
     std::vector<Offset<::etdump::RunData>> blocks;
     for (auto& [pid, loads] : LoadsByProcess()) {
       INFERPROBE_RETURN_IF_ERROR(AddBlock("Default", std::move(loads), blocks));
     }
     for (const profile::Run& run : profile_.runs) {
       if (!profile::GivesRows(run.mode)) continue;
-      // An ETDump cannot say that a run is not whole. It is counted, also where it is written.
-      if (run.incomplete) ++incomplete_;
-      if (run.incomplete && any_whole) continue;
-      INFERPROBE_RETURN_IF_ERROR(AddBlock("Execute", EventsOf(run), blocks));
+      INFERPROBE_RETURN_IF_ERROR(AddBlock(BlockNameOf(run), EventsOf(run), blocks));
     }
     builder_.FinishSizePrefixed(
         ::etdump::CreateETDump(builder_, kVersion, builder_.CreateVector(blocks)),
@@ -173,7 +168,6 @@ class Encoder {
 
   [[nodiscard]] uint64_t repaired() const { return repaired_; }
   [[nodiscard]] uint64_t written() const { return written_; }
-  [[nodiscard]] uint64_t incomplete() const { return incomplete_; }
 
  private:
   // Each process loads once, and Inspector keeps one event of a kind for each block.
@@ -206,7 +200,7 @@ class Encoder {
     return events;
   }
 
-  Result<void> AddBlock(const char* name, std::vector<uint32_t> slices,
+  Result<void> AddBlock(const std::string& name, std::vector<uint32_t> slices,
                         std::vector<Offset<::etdump::RunData>>& blocks) {
     std::vector<Offset<::etdump::Event>> events;
     events.reserve(slices.size());
@@ -310,9 +304,8 @@ class Encoder {
 
   const Profile& profile_;
   const uint64_t max_bytes_;
-  uint64_t repaired_ = 0;    // names
-  uint64_t written_ = 0;     // events
-  uint64_t incomplete_ = 0;  // runs
+  uint64_t repaired_ = 0;  // names
+  uint64_t written_ = 0;   // events
   flatbuffers::FlatBufferBuilder builder_;
   std::unordered_map<profile::StringId, flatbuffers::uoffset_t> texts_;
   std::unordered_map<uint32_t, flatbuffers::uoffset_t> metadata_;  // by index in the profile
@@ -331,7 +324,6 @@ Result<void> WriteEtdump(const Profile& profile, const std::string& path, base::
   if (!bytes) return tl::unexpected(bytes.error());
   if (losses != nullptr) {
     losses->Add(profile::Loss::kInvalidUtf8, encoder.repaired());
-    losses->Add(profile::Loss::kIncompleteRun, encoder.incomplete());
     losses->Add(profile::Loss::kNotInFormat,
                 profile.slices.size() + profile.counters.size() - encoder.written());
   }

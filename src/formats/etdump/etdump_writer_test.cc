@@ -149,19 +149,17 @@ TEST_F(EtdumpWriter, OnlyProfiledRunsAreWritten) {
   EXPECT_EQ(Write(profile)->run_data()->size(), 3u);
 }
 
-TEST_F(EtdumpWriter, RunsThatLostEventsAreLeftOutAndCounted) {
-  Profile profile = formats::InferenceProfile(4);
+TEST_F(EtdumpWriter, ARunThatLostEventsIsWrittenAndSaysSo) {
+  Profile profile = formats::InferenceProfile(3);
   profile.runs[1].incomplete = true;
-  EXPECT_EQ(Write(profile)->run_data()->size(), 4u);  // a block for the load is among them
-  EXPECT_EQ(losses_.Get(profile::Loss::kIncompleteRun), 1u);
-  EXPECT_GE(losses_.Get(profile::Loss::kNotInFormat), 10u);
-}
-
-TEST_F(EtdumpWriter, WhereNoRunIsWholeAllAreWrittenAndCounted) {
-  Profile profile = formats::InferenceProfile(4);
-  for (profile::Run& run : profile.runs) run.incomplete = true;
-  EXPECT_EQ(Write(profile)->run_data()->size(), 5u);
-  EXPECT_EQ(losses_.Get(profile::Loss::kIncompleteRun), 4u);
+  profile.runs[2].incomplete = true;
+  profile.runs[2].why = profile::Loss::kRingDropped;
+  const auto* blocks = Write(profile)->run_data();
+  ASSERT_EQ(blocks->size(), 4u);  // the first is of the load
+  EXPECT_EQ(blocks->Get(1)->name()->str(), "Execute");
+  EXPECT_EQ(blocks->Get(2)->name()->str(), "Execute (lost events: incomplete_run)");
+  EXPECT_EQ(blocks->Get(3)->name()->str(), "Execute (lost events: ring_dropped)");
+  EXPECT_EQ(blocks->Get(2)->events()->size(), blocks->Get(1)->events()->size());
 }
 
 // Also with a number, which alone would leave the name behind.

@@ -1,0 +1,30 @@
+#include "formats/etdump/block_name.h"
+
+#include <fmt/format.h>
+
+namespace inferprobe::etdump {
+namespace {
+
+using profile::Loss;
+
+constexpr std::string_view kExecute = "Execute";
+constexpr std::string_view kBegin = "Execute (lost events: ";
+constexpr std::string_view kEnd = ")";
+
+}  // namespace
+
+std::string BlockNameOf(const profile::Run& run) {
+  if (!run.incomplete) return std::string(kExecute);
+  return fmt::format("{}{}{}", kBegin, profile::InfoOf(run.why).name, kEnd);
+}
+
+std::optional<Loss> LossInBlockName(std::string_view name) {
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return std::nullopt;
+  const std::string_view cause = name.substr(kBegin.size(), name.size() - kBegin.size() - 1);
+  for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); ++i) {
+    if (profile::InfoOf(static_cast<Loss>(i)).name == cause) return static_cast<Loss>(i);
+  }
+  return Loss::kIncompleteRun;
+}
+
+}  // namespace inferprobe::etdump
