@@ -197,6 +197,7 @@ bool PacketReader::ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequen
   if (tracks_.MarkOf(slot) != nullptr) {
     if (!ReadOwnArgs(sequence, own)) return false;
     const auto* category = sequence.Find(&InternedTables::categories, event_.category_iid);
+    // Each of ours has one. Without it the slice would stand in another row.
     if (category != nullptr) slice.category = *category;
     if (own.slice != SliceArgs{}) slice.args = profile_->AddArgs(own.slice);
     if (own.IsRun() && slice.category == profile::Category::kRun) {
@@ -206,7 +207,7 @@ bool PacketReader::ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequen
     }
     slice.call_ns = own.call_ns;
     slice.parent = own.parent;
-    slice.lost = slice.lost || own.lost;
+    slice.lost = slice.lost || own.lost || (category == nullptr && event_.category_iid != 0);
   }
   if (slice.lost) Lose(Loss::kLostState);
   if (phase == Phase::kInstant) {
@@ -248,6 +249,19 @@ std::string_view PacketReader::ValueOf(const RawAnnotation& annotation, Sequence
   return {};
 }
 
+// Of a mode that cannot be read, a run is in no figure: not in the latency, not in the rows.
+void PacketReader::ReadMode(std::string_view text, OwnArgs& own) {
+  own.has_mode = true;
+  if (const std::optional<RunMode> mode = ModeOf(text)) {
+    own.run.mode = *mode;
+    return;
+  }
+  own.lost = true;
+  own.run.mode = RunMode::kProfiled;
+  own.run.incomplete = true;
+  own.run.why = Loss::kLostState;
+}
+
 bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
   RawAnnotation annotation;
   for (const std::string_view message : event_.annotations) {
@@ -276,8 +290,7 @@ bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
         own.run.index = static_cast<uint32_t>(number);
         break;
       case ArgName::kMode:
-        own.run.mode = ModeOf(ValueOf(annotation, sequence, own)).value_or(own.run.mode);
-        own.has_mode = true;
+        ReadMode(ValueOf(annotation, sequence, own), own);
         break;
       case ArgName::kGroup:
         own.run.group = static_cast<uint32_t>(Narrow(number, 0));
@@ -286,7 +299,7 @@ bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
         own.run.process = static_cast<uint16_t>(number);
         break;
       case ArgName::kIncomplete:
-        own.run.incomplete = number != 0;
+        own.run.incomplete = own.run.incomplete || number != 0;
         break;
       case ArgName::kWhy:
         own.run.why = LossOf(ValueOf(annotation, sequence, own)).value_or(own.run.why);

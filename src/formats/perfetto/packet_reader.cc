@@ -265,6 +265,10 @@ void PacketReader::Finish() {
   profile_->process_name = texts_.Get(tracks_.process_name());
   profile_->clock.boottime_minus_monotonic_ns = clocks_.boottime_minus_monotonic_ns().value_or(0);
   profile_->clock.realtime_minus_monotonic_ns = clocks_.realtime_minus_monotonic_ns().value_or(0);
+  // Ours ends with notes. Without them its clock, its model and what it lost are not known.
+  if (notes_.empty() && tracks_.any_own() && profile_->losses.Get(Loss::kTruncatedFile) == 0) {
+    profile_->losses.Add(Loss::kTruncatedFile);
+  }
   ReadNotes(notes_, recording_);
   for (const int64_t start_ns : slices_.damaged_methods()) {
     recording_->incomplete_runs.push_back(start_ns);

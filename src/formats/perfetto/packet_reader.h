@@ -58,6 +58,7 @@ class PacketReader {
   bool ReadRunMark(int64_t time_ns, Sequence& sequence);
   void Lose(profile::Loss loss);
   void SkipBytes(std::string_view what, size_t from, size_t count);
+  static void ReadMode(std::string_view text, OwnArgs& own);
   bool ReadOwnArgs(Sequence& sequence, OwnArgs& own);
   std::string_view ValueOf(const RawAnnotation& annotation, Sequence& sequence, OwnArgs& own);
   uint32_t MetadataOf(std::string_view hex);
