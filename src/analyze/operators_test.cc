@@ -87,6 +87,23 @@ void ExpectRowsAddUp(const OperatorTable& table, int64_t runs_ns) {
   }
 }
 
+// A row must not be named after a slice that some of its runs do not have.
+TEST(Operators, TheFirstRowIsTheMethodOnlyIfEachRunHasOne) {
+  for (const bool second : {true, false}) {
+    SyntheticProfile made;
+    for (const bool method : {true, second}) {
+      made.BeginRun(profile::RunMode::kProfiled);
+      if (method) made.Enter(Category::kMethod, "Method::execute");
+      made.Leaf(Category::kOther, "part", 100);
+      if (method) made.Leave();
+      made.EndRun();
+    }
+    const OperatorTable table = BuildOperators(made.profile, {}, {});
+    ASSERT_FALSE(table.ops.empty());
+    EXPECT_EQ(table.ops[0].name, second ? "Method::execute" : "run");
+  }
+}
+
 TEST(Operators, RowsStandInProgramOrder) {
   SyntheticProfile made;
   AddRun(made, 100);

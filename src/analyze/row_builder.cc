@@ -140,6 +140,7 @@ uint32_t RowBuilder::RowOf(uint32_t local, const Run& run) {
   const Kind kind = TrackOf(local).kind;
   if (slice.category == Category::kMethod && parent == count_ && kind == Kind::kHostWall) {
     method_name_ = slice.name;
+    ++methods_;
     folded_[local] = 1;
     return root_;
   }

@@ -24,8 +24,11 @@ class RowBuilder {
   [[nodiscard]] uint32_t root() const { return root_; }
   // kNone: no run was timed from outside.
   [[nodiscard]] uint32_t unattributed() const { return unattributed_; }
-  // Of the engine's own slice of the whole call; 0: there is none.
-  [[nodiscard]] profile::StringId method_name() const { return method_name_; }
+  // Of the engine's own slice of the whole call; 0: not each run has one, so the first row is the
+  // runs'.
+  [[nodiscard]] profile::StringId method_name() const {
+    return methods_ < runs() ? 0 : method_name_;
+  }
   [[nodiscard]] uint64_t runs() const { return runs_; }
   [[nodiscard]] const profile::LossCounts& losses() const { return losses_; }
 
@@ -54,6 +57,7 @@ class RowBuilder {
   uint32_t root_ = 0;
   uint32_t unattributed_ = profile::kNone;
   profile::StringId method_name_ = 0;
+  size_t methods_ = 0;
   uint64_t runs_ = 0;
   std::unordered_set<uint32_t> around_;
   profile::LossCounts losses_;
