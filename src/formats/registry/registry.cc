@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <set>
 #include <stdexcept>
@@ -83,6 +84,11 @@ std::string Known();
 
 std::string HintOn(std::string_view head) {
   if (head.starts_with("\x1f\x8b")) return "it is compressed: gunzip it first";
+  // Identifiers of flatbuffers: a program, and one with its inputs.
+  const std::string_view identifier = head.substr(std::min<size_t>(head.size(), 4), 4);
+  if (identifier == "ET12" || identifier == "BP08") {
+    return "it is an ExecuTorch program, not a recording: `inferprobe perf` runs it";
+  }
   const size_t first = head.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (head[first] == '{' || head[first] == '[')) {
     return "it looks like JSON, but not like a result of inferprobe's, in which schema_version is "

@@ -92,6 +92,9 @@ TEST_F(Registry, WhatIsNothingIsSaidWithItsBytesAndAHint) {
       {"", "byte 0: the file is empty", "ET_EVENT_TRACER_ENABLED"},
       {"\x1f\x8b\x08", "begins with", "gunzip it first"},
       {" {\"traceEvents\": []}", "begins with", "looks like JSON"},
+      {std::string_view("\x30\0\0\0ET12", 8), "begins with", "`inferprobe perf` runs it"},
+      {std::string_view("\x30\0\0\0BP08 and more", 17), "begins with", "an ExecuTorch program"},
+      {std::string_view("\x30\0\0\0FT01", 8), "begins with", "known: ETDump"},
       {"hello, world", "begins with \"hello, world\"", "known: ETDump"},
       {"\x7f"
        "ELF\x02\x01\x01",
