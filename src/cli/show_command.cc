@@ -1,11 +1,17 @@
 // `show`: the tables of `perf`, as far as a file has the data.
+#include <fmt/format.h>
+
 #include <cstdio>
+#include <string>
+#include <utility>
 
 #include "base/signals.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
 #include "formats/result_json/result_json.h"
+#include "report/counter_table.h"
 #include "report/event_list.h"
+#include "report/lines.h"
 #include "report/loss_table.h"
 #include "report/perf_text.h"
 
@@ -19,15 +25,34 @@ Result<void> PrintEvents(const formats::Opened& opened, const std::string& path,
                      path + ": a result holds figures, not the slices that they come from",
                      "show --events needs the trace: inferprobe perf MODEL --trace out.pftrace");
   }
-  return report::WriteEvents(opened.recording->profile, format,
-                             [](std::string_view text) { return PrintText(text); });
+  const profile::Profile& profile = opened.recording->profile;
+  INFERPROBE_RETURN_IF_ERROR(
+      report::WriteEvents(profile, format, [](std::string_view text) { return PrintText(text); }));
+  if (!profile.counters.empty()) {
+    fmt::print(stderr, "not listed: {}, which are no slices (show without --events has them)\n",
+               report::Counted(profile.counters.size(), "sample") + " of counters");
+  }
+  return {};
+}
+
+// What a table has beside the figures. Its counters are shown, and so not counted as left out.
+std::string TakeCounters(profile::Recording& recording, bool all_rows) {
+  profile::Profile& profile = recording.profile;
+  const bool empty = profile.slices.empty() && profile.runs.empty() && profile.counters.empty();
+  if (empty && profile.losses.Get(profile::Loss::kNoEvents) == 0) {
+    return "\nthe file holds neither slices nor counters\n";
+  }
+  std::string table = report::CounterTable(profile, all_rows);
+  profile.counters = {};
+  return table;
 }
 
 Result<void> PrintTables(const profile::PerfResult& result, const ShowCommand& command,
-                         report::Format format) {
+                         report::Format format, std::string counters) {
   if (format == report::Format::kJson) return PrintText(result_json::WriteResultJson(result));
   report::PerfTextOptions text;
   text.all_rows = command.all_rows;
+  text.counters = std::move(counters);
   text.color = base::WantsColor(base::StandardStream::kOutput);
   text.width = base::TerminalWidth(text.width);
   return PrintText(report::PerfReport(result, format, text));
@@ -53,8 +78,12 @@ int RunShowCommand(const ShowCommand& command) {
     }
     losses = opened->recording->profile.losses;
   } else {
+    std::string counters;
+    if (opened->recording && format == report::Format::kTable) {
+      counters = TakeCounters(*opened->recording, command.all_rows);
+    }
     const profile::PerfResult result = formats::FiguresOf(*std::move(opened));
-    if (auto shown = PrintTables(result, command, format); !shown) {
+    if (auto shown = PrintTables(result, command, format, std::move(counters)); !shown) {
       return PrintError(shown.error());
     }
     losses = result.losses;

@@ -271,6 +271,7 @@ std::string RecordingText(const PerfResult& result, const PerfTextOptions& optio
     lines.Block(OpTree(result, options));
     lines.Block(DelegateTables(result, options));
   }
+  lines.Block(options.counters);
   lines.Block(LossTable(result.losses));
   return lines.Take();
 }

@@ -13,9 +13,10 @@
 namespace inferprobe::report {
 
 struct PerfTextOptions {
-  bool all_rows = false;  // nothing is folded
-  bool color = false;     // warnings and marks in colour
-  size_t width = 100;     // columns of the terminal
+  bool all_rows = false;      // nothing is folded
+  bool color = false;         // warnings and marks in colour
+  size_t width = 100;         // columns of the terminal
+  std::string counters = {};  // of a recording: what CounterTable gives, before the losses
 };
 
 // Everything, for people.

@@ -214,7 +214,9 @@ def test_converted_again_rows_and_statistics_stay(
 @pytest.mark.parametrize(
     ("name", "losses"),
     [
-        ("sdk", {"other_packets": 4}),
+        ("sdk", {"other_packets": 4, "not_in_format": 8}),
+        ("counters", {"not_in_format": 69}),
+        ("empty", {}),
         ("legacy", {"other_packets": 10}),
         ("android", {"other_packets": 10}),
         (
@@ -242,6 +244,16 @@ def test_what_is_missing_is_said(command: str, name: str, losses: dict[str, int]
     )
     rows = json.loads(shown.stdout)["statistics"]
     assert {row["name"]: row["value"] for row in rows if row["value"] != 0} == losses
+
+
+def test_a_result_says_which_counters_it_is_without(command: str, tmp_path: Path) -> None:
+    said = _run(command, "convert", _FIXTURES / "counters.pftrace", tmp_path / "c.json")
+    assert re.search(r"^ +69 +not_in_format ", said, re.MULTILINE), said
+    said = _run(command, "convert", _FIXTURES / "counters.pftrace", tmp_path / "c.pftrace")
+    assert "not_in_format" not in said
+    table = _run(command, "show", tmp_path / "c.pftrace").split("\n", 1)[1]
+    original = _run(command, "show", _FIXTURES / "counters.pftrace").split("\n", 1)[1]
+    assert table == original
 
 
 def test_the_fixtures_are_what_their_script_makes() -> None:

@@ -183,8 +183,10 @@ Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& opt
 }
 
 profile::PerfResult FiguresOf(Opened opened) {
-  return opened.recording ? analyze::AnalyzeRecording(*opened.recording)
-                          : *std::move(opened.result);
+  if (!opened.recording) return *std::move(opened.result);
+  profile::PerfResult result = analyze::AnalyzeRecording(*opened.recording);
+  result.losses.Add(profile::Loss::kNotInFormat, opened.recording->profile.counters.size());
+  return result;
 }
 
 }  // namespace inferprobe::formats

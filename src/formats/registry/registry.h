@@ -46,7 +46,8 @@ Result<const Format*> FormatOfFile(const std::string& path);
 // little memory is an error.
 Result<Opened> OpenFile(const std::string& path, const profile::ReadOptions& options);
 
-// The figures of either: those of a result, or what a recording's analysis gives.
+// The figures of either: those of a result, or what a recording's analysis gives. A result has no
+// place for counters: the recording's samples are counted (`not_in_format`).
 profile::PerfResult FiguresOf(Opened opened);
 
 }  // namespace inferprobe::formats

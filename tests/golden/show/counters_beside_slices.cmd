@@ -1,0 +1,1 @@
+show ../../fixtures/perfetto/sdk.pftrace

@@ -1,0 +1,1 @@
+show ../../fixtures/perfetto/counters.pftrace --format csv
