@@ -46,6 +46,7 @@ const char* ArgNameText(ArgName name) { return kArgNames[static_cast<uint32_t>(n
 
 void Interner::Clear() {
   pending_.clear();
+  bytes_ = 0;
   categories_.clear();
   args_.clear();
   names_.clear();
@@ -53,6 +54,7 @@ void Interner::Clear() {
 }
 
 void Interner::Add(InternedData field, uint64_t iid, std::string_view text) {
+  bytes_ += text.size();
   protozero::pbf_builder<InternedData> data{pending_};
   protozero::pbf_builder<InternedEntry> entry{data, field};
   entry.add_uint64(InternedEntry::kIid, iid);

@@ -55,6 +55,8 @@ class Interner {
   // What is new since the last call, as the content of an InternedData message; "" if nothing is.
   const std::string& pending() const { return pending_; }
   void ClearPending() { pending_.clear(); }
+  // Bytes of all that is known since the last Clear(): what a new epoch may have to write again.
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
   // `text` as it may stand in the file: UTF-8, without NUL.
   std::string Repaired(std::string_view text);
@@ -68,6 +70,7 @@ class Interner {
   std::string RepairedName(const profile::Profile& profile, profile::StringId id);
 
   std::string pending_;
+  uint64_t bytes_ = 0;
   std::vector<bool> categories_;
   std::vector<bool> args_;
   std::unordered_map<profile::StringId, uint64_t> names_;

@@ -14,6 +14,7 @@
 #include "formats/perfetto/packet.h"
 #include "formats/perfetto/profile_text.h"
 #include "formats/perfetto/reader.h"
+#include "formats/perfetto/slices.h"
 #include "formats/perfetto/trace_decoder.h"
 #include "formats/perfetto/trace_maker.h"
 #include "formats/perfetto/wire.h"
@@ -156,11 +157,12 @@ class RunMaker {
       }
       std::vector<uint32_t> reported;
       for (int64_t op = 0; op < 3; ++op) {
-        args.delegate_debug_id = static_cast<int32_t>(op);
+        SliceArgs op_args = args;
+        op_args.delegate_debug_id = static_cast<int32_t>(op);
+        if (OneIn(9)) op_args.instruction = -1;
         reported.push_back(build_.Add(OneIn(3) ? npu_ : ops_, "", Category::kDelegateOp,
-                                      start + 4 * op, Below(4), kNone, &args));
+                                      start + 4 * op, Below(4), kNone, &op_args));
       }
-      args.delegate_debug_id = -1;
       calls.push_back(build_.Add(thread_, "DELEGATE_CALL", Category::kDelegateCall, start,
                                  at_ - start, kNone, &args));
       for (const uint32_t op : reported) {
@@ -232,6 +234,63 @@ TEST(PerfettoRuns, ASliceThatStandsBesideItsTrackKeepsItsParent) {
   Recording recording;
   recording.profile = std::move(build.profile);
   EXPECT_EQ(Lines(ReadBytes(WriteRecording(recording)).profile), Lines(recording.profile));
+}
+
+// What a reader finds by thread and instruction, and what it must be told.
+TEST(PerfettoRuns, ADelegatesOperatorKeepsItsCallAndItsRun) {
+  struct Case {
+    const char* name;
+    int32_t instruction;  // of the operator; its call's is 2
+    int64_t start_ns;     // its call's is 1'000
+    bool other_thread;    // the track is another thread's
+    bool in_ticks;
+  };
+  constexpr Case kCases[] = {
+      {"as its call", 2, 1'010, false, false},
+      {"no instruction", -1, 1'010, false, false},
+      {"no instruction, in ticks", -1, 77, false, true},
+      {"another call's instruction", 3, 1'010, false, false},
+      {"no instruction, begun before its call", -1, 990, false, false},
+      {"no instruction, begun before all", -1, 10, false, false},
+      {"another thread", 2, 1'010, true, false},
+      {"another thread, in ticks", 2, 77, true, true},
+  };
+  for (const Case& it : kCases) {
+    for (const bool call_first : {false, true}) {
+      SCOPED_TRACE(fmt::format("{}, {}", it.name, call_first ? "behind its call" : "before it"));
+      ProfileBuilder build;
+      const uint16_t thread = build.AddThread("host", 0, 0);
+      const uint16_t other = build.AddThread("other", 0, 0);
+      const uint16_t ops = build.AddEngineTrack(it.other_thread ? other : thread, "npu");
+      build.profile.tracks[ops].in_ticks = it.in_ticks;
+      const SliceArgs op_args{.chain = 0, .instruction = it.instruction, .delegate_debug_id = 7};
+      const auto add_op = [&] {
+        return build.Add(ops, "conv", Category::kDelegateOp, it.start_ns, 20, kNone, &op_args);
+      };
+      const auto add_call = [&](int32_t instruction, int64_t start_ns) {
+        const SliceArgs args{.chain = 0, .instruction = instruction};
+        return build.Add(thread, "DELEGATE_CALL", Category::kDelegateCall, start_ns, 100, kNone,
+                         &args);
+      };
+      uint32_t op = call_first ? 0 : add_op();
+      const uint32_t call = add_call(2, 1'000);
+      if (call_first) op = add_op();
+      add_call(3, 1'200);
+      build.profile.slices[op].parent = call;
+      profile::Run run;
+      run.mode = RunMode::kProfiled;
+      run.start_ns = 1'000;
+      run.dur_ns = 300;
+      run.slice_count = 3;
+      build.profile.runs.push_back(run);
+      build.Add(other, "beside", Category::kScope, 5'000, 10);
+      Recording recording;
+      recording.profile = std::move(build.profile);
+      const Recording read = ReadBytes(WriteRecording(recording));
+      EXPECT_EQ(Lines(read.profile), Lines(recording.profile));
+      EXPECT_EQ(RunLines(read.profile), RunLines(recording.profile));
+    }
+  }
 }
 
 // A clock that starts again: in the file, too, no run is drawn inside another one.
@@ -496,6 +555,56 @@ TEST(PerfettoRuns, OldTracesWithoutRunsSayWhichMethodsWereDamaged) {
   const Recording read = trace.Read();
   EXPECT_FALSE(read.profile.runs_marked);
   EXPECT_EQ(read.incomplete_runs, std::vector<int64_t>{200});
+}
+
+// An event that ends before it starts, on a clock that is none of ours.
+TEST(PerfettoRuns, NegativeTicksAreLeftOutInAndOut) {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("host", 0, 0);
+  const uint16_t npu = build.AddEngineTrack(thread, "npu");
+  build.profile.tracks[npu].in_ticks = true;
+  const uint32_t call = build.Add(thread, "DELEGATE_CALL", Category::kDelegateCall, 1'000, 100);
+  build.Add(npu, "conv", Category::kDelegateOp, 100, 50, call);
+  build.Add(npu, "pool", Category::kDelegateOp, 160, 40, call);
+  profile::Run run;
+  run.mode = RunMode::kProfiled;
+  run.start_ns = 1'000;
+  run.dur_ns = 100;
+  run.slice_count = 3;
+  build.profile.runs.push_back(run);
+  Recording recording;
+  recording.profile = std::move(build.profile);
+
+  // Read: our writer writes none, so the reader is told of one.
+  Profile ours;
+  {
+    TrackPlan plan;
+    plan.track_of = {0, 1};
+    plan.lane_of = {0, 0};
+    plan.stack_of = {0, 1};
+    plan.lanes = {{0}, {1}};
+    plan.tracks = recording.profile.tracks;
+    ours.tracks = plan.tracks;
+    Slices slices(&ours);
+    SliceEvent event;
+    event.time_ns = 1'000;
+    slices.Complete(event, 100);
+    event.track = 1;
+    slices.Ticks(event, 100, -50);
+    slices.Ticks(event, 160, 40);
+    slices.Assemble(std::move(plan));
+  }
+  EXPECT_EQ(ours.slices.size(), 2u);
+  EXPECT_EQ(ours.losses.Get(Loss::kEndBeforeStart), 1u);
+  ExpectSound(ours);
+
+  // Written: as in any other slice that ends before it starts.
+  recording.profile.slices[1].dur_ns = -50;
+  profile::LossCounts losses;
+  const Recording read = ReadBytes(WriteRecording(recording, &losses));
+  EXPECT_EQ(losses.Get(Loss::kEndBeforeStart), 1u);
+  EXPECT_EQ(read.profile.slices.size(), 2u);
+  EXPECT_EQ(Lost(read, Loss::kEndBeforeStart), 1u);
 }
 
 TEST(PerfettoRuns, ARunOnAnEnginesTrackIsNone) {

@@ -143,7 +143,7 @@ class ProfileMaker {
       at += length;
       if (Below(2) == 0) {
         build_.Add(npu_, Name(), Category::kDelegateOp, static_cast<int64_t>(random_()) - 1'000'000,
-                   Below(10) - 2, call, &args);
+                   Below(10), call, &args);
       }
     }
   }

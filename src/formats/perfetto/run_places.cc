@@ -203,9 +203,10 @@ void Slices::FindDamagedMethods() {
 
 // What most probably took something from a run of this file.
 Loss Slices::CauseOfDamage() const {
-  for (const Loss loss : {Loss::kTruncatedFile, Loss::kDamagedPacket, Loss::kLostState,
-                          Loss::kUnreadBytes, Loss::kUnbalancedEnd, Loss::kUnfinishedSlice,
-                          Loss::kUnknownClock, Loss::kTimeOutOfRange, Loss::kTooLarge}) {
+  for (const Loss loss :
+       {Loss::kTruncatedFile, Loss::kDamagedPacket, Loss::kLostState, Loss::kUnreadBytes,
+        Loss::kUnbalancedEnd, Loss::kUnfinishedSlice, Loss::kUnknownClock, Loss::kTimeOutOfRange,
+        Loss::kTooLarge, Loss::kEndBeforeStart}) {
     if (profile_->losses.Get(loss) != 0) return loss;
   }
   return Loss::kIncompleteRun;

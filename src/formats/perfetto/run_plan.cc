@@ -22,9 +22,10 @@ int64_t SaturatedEnd(int64_t start_ns, int64_t dur_ns) {
 
 bool RunPlan::IsWritten(const Slice& slice) const {
   if (slice.track >= profile_->tracks.size()) return false;
-  if (profile_->tracks[slice.track].in_ticks) return true;
-  return slice.dur_ns >= 0 && slice.start_ns >= 0 &&
-         slice.start_ns <= std::numeric_limits<int64_t>::max() - slice.dur_ns;
+  if (slice.dur_ns < 0) return false;
+  return profile_->tracks[slice.track].in_ticks ||
+         (slice.start_ns >= 0 &&
+          slice.start_ns <= std::numeric_limits<int64_t>::max() - slice.dur_ns);
 }
 
 uint32_t RunPlan::EndOf(uint32_t run) const {

@@ -51,10 +51,13 @@ Slice* Slices::Add(const SliceEvent& event, uint8_t flags) {
   slice.track = static_cast<uint16_t>(event.track);
   slice.category = event.category;
   slice.flags =
-      static_cast<uint8_t>(flags | (event.lost ? kLost : 0) | (event.parent < 0 ? kNoParent : 0));
+      static_cast<uint8_t>(flags | (event.lost ? kLost : 0) | (event.parent == -1 ? kNoParent : 0));
   if (event.parent > 0 && event.parent <= int64_t{index}) {
     slice.flags |= kFarParent;
     far_parents_.emplace_back(index, index - static_cast<uint32_t>(event.parent));
+  } else if (event.parent < -1 && event.parent > -int64_t{kNone - index}) {
+    slice.flags |= kFarParent;
+    far_parents_.emplace_back(index, index + static_cast<uint32_t>(-1 - event.parent));
   }
   slice.args = event.args;
   return &slices.emplace_back(slice);
@@ -73,7 +76,10 @@ void Slices::Complete(const SliceEvent& event, int64_t dur_ns) {
 }
 
 void Slices::Ticks(const SliceEvent& event, int64_t start, int64_t ticks) {
-  Slice* slice = Add(event, kInTicks);
+  // It keeps its place among what others count by.
+  const bool backwards = ticks < 0;
+  if (backwards) profile_->losses.Add(Loss::kEndBeforeStart);
+  Slice* slice = Add(event, static_cast<uint8_t>(kInTicks | (backwards ? kLost : 0)));
   if (slice == nullptr) return;
   slice->dur_ns = static_cast<int64_t>(ticks_.size());  // until they are in their place
   ticks_.push_back({start, ticks});
@@ -157,8 +163,10 @@ void Slices::Open(const TrackPlan& plan, std::vector<Stack>& stacks, uint32_t in
   } else if ((slice.flags & kFarParent) != 0) {
     const auto parent = std::lower_bound(far_parents_.begin(), far_parents_.end(),
                                          std::pair<uint32_t, uint32_t>(index, 0));
-    const uint16_t other = profile_->slices[parent->second].track;
-    if (plan.track_of[other] == plan.track_of[track]) moved_.push_back(*parent);
+    // One that begins later is never on the same track.
+    const uint32_t outer = parent->second < index ? parent->second : index;
+    const uint16_t other = profile_->slices[outer].track;
+    if (outer != index && plan.track_of[other] == plan.track_of[track]) moved_.push_back(*parent);
   } else if (const uint32_t lane = plan.lane_of[track];
              lane != 0 && (slice.flags & kNoParent) == 0) {
     const std::vector<uint32_t>& lanes = plan.lanes[plan.track_of[track]];
@@ -262,6 +270,18 @@ void Slices::FindParentsOfMoved() {
   moved_ = {};
 }
 
+// The delegate call that the file says an engine's slice is in; kNone: it says none.
+uint32_t Slices::ToldCall(uint32_t index) const {
+  if ((profile_->slices[index].flags & kFarParent) == 0) return kNone;
+  const auto told = std::lower_bound(far_parents_.begin(), far_parents_.end(),
+                                     std::pair<uint32_t, uint32_t>(index, 0));
+  if (told->second >= profile_->slices.size()) return kNone;
+  const Slice& call = profile_->slices[told->second];
+  const bool is_call = call.category == Category::kDelegateCall && !IsEngine(call) &&
+                       (call.flags & kInTicks) == 0 && !IsDropped(call);
+  return is_call ? told->second : kNone;
+}
+
 // An engine's slice belongs to the delegate call at its instruction, on its thread, that is running
 // as it starts, or the last one that began before.
 void Slices::FindDelegateCalls() {
@@ -282,6 +302,10 @@ void Slices::FindDelegateCalls() {
   for (const uint32_t index : order_) {
     Slice& slice = slices[index];
     if (slice.category != Category::kDelegateOp || !IsEngine(slice)) continue;
+    if (const uint32_t told = ToldCall(index); told != kNone) {
+      slice.parent = told;
+      continue;
+    }
     const auto hint =
         std::lower_bound(hints_.begin(), hints_.end(), index,
                          [](const CallHint& each, uint32_t wanted) { return each.slice < wanted; });

@@ -44,7 +44,7 @@ struct SliceEvent {
   std::optional<int64_t> member_of;  // number of the run that it is in; -1: in none
   std::optional<int64_t> call_ns;    // of an engine's slice: start of its delegate call; -1: none
   // -1: what is open around it on its track does not hold it; 1, ...: the slice that began so many
-  // before it does.
+  // before it does; -2, ...: the one that begins 1, ... behind it.
   int64_t parent = 0;
   bool lost = false;  // something that it refers to is missing: only pairs up
 };
@@ -135,6 +135,7 @@ class Slices {
   void LeaveOutDropped();
   void FindParentsOfMoved();
   void FindDelegateCalls();
+  [[nodiscard]] uint32_t ToldCall(uint32_t slice) const;
   // In run_places.cc: what belongs to which run, and where it stands.
   uint32_t RunNumbered(int64_t number);
   uint32_t RunOfSlice(const RunFacts& facts, uint32_t slice);

@@ -20,6 +20,7 @@ using profile::Slice;
 using protozero::pbf_builder;
 
 constexpr int64_t kEpochNs = 1'000'000'000;
+constexpr uint64_t kCheapEpochBytes = 1024;  // of texts
 constexpr size_t kDrainBytes = size_t{1} << 15;
 constexpr const char* kOwnTrack = "inferprobe";
 constexpr const char* kRunsTrack = "inferprobe runs";
@@ -153,6 +154,10 @@ std::vector<Writer::Event> Writer::Collect(const std::vector<SliceEdge>& edges,
   for (uint32_t i = first_slice; i < first_slice + slice_count; ++i) {
     const Slice& slice = profile_->slices[i];
     if (!profile_->tracks[slice.track].in_ticks) continue;
+    if (slice.dur_ns < 0) {
+      losses_.Add(Loss::kEndBeforeStart);
+      continue;
+    }
     // Where it belongs is all that is known of its place: it is shown as the call begins.
     int64_t time_ns = clock_ns_;
     if (slice.parent < profile_->slices.size()) {
@@ -175,6 +180,13 @@ std::vector<Writer::Event> Writer::Collect(const std::vector<SliceEdge>& edges,
   std::stable_sort(middle, events.end(), by_time);
   std::inplace_merge(events.begin(), middle, events.end(), by_time);
   return events;
+}
+
+// A second later, if that is no more bytes than the events were: texts that are large beside them
+// (a delegate's metadata) would be most of the file, as often as they are written again.
+bool Writer::IsEpochOver(int64_t time_ns) const {
+  if (time_ns < clock_ns_ || time_ns - epoch_start_ns_ < kEpochNs) return false;
+  return interner_.bytes() <= std::max(kCheapEpochBytes, epoch_event_bytes_);
 }
 
 // Starts over with numbers and clock, so that a reader that lost the part before can go on here.
@@ -207,6 +219,7 @@ void Writer::BeginEpoch(int64_t time_ns) {
   }
   epoch_open_ = true;
   epoch_start_ns_ = time_ns;
+  epoch_event_bytes_ = 0;
   clock_ns_ = time_ns;
 }
 
@@ -232,9 +245,7 @@ void Writer::AddRunMarks(uint64_t end, std::vector<Event>& events) {
 }
 
 void Writer::WriteEvent(const Event& event) {
-  if (!epoch_open_ || (event.time_ns >= clock_ns_ && event.time_ns - epoch_start_ns_ >= kEpochNs)) {
-    BeginEpoch(event.time_ns);
-  }
+  if (!epoch_open_ || IsEpochOver(event.time_ns)) BeginEpoch(event.time_ns);
   std::string body;
   {
     pbf_builder<TrackEvent> out{body};
@@ -285,6 +296,7 @@ void Writer::WriteEvent(const Event& event) {
     interner_.ClearPending();
   }
   packet.add_message(TracePacket::kTrackEvent, body);
+  epoch_event_bytes_ += body.size();
 }
 
 void Writer::WriteNotes(const Notes& notes) {

@@ -70,6 +70,7 @@ class Writer {
   void AddRunMarks(uint64_t end, std::vector<Event>& events);
   std::vector<Event> Collect(const std::vector<SliceEdge>& edges, uint32_t first_slice,
                              uint32_t slice_count, uint32_t first_counter, uint32_t counter_count);
+  [[nodiscard]] bool IsEpochOver(int64_t time_ns) const;
   void BeginEpoch(int64_t time_ns);
   void WriteEvent(const Event& event);
   void WriteArgs(std::string& body, uint32_t slice_index, uint8_t flags);
@@ -77,6 +78,7 @@ class Writer {
   void WriteEngineArgs(std::string& body, const profile::Slice& slice);
   [[nodiscard]] uint8_t FlagsOf(uint32_t slice, uint32_t inside, uint32_t lane_ordinal) const;
   [[nodiscard]] const profile::Slice* CallOf(const profile::Slice& slice) const;
+  [[nodiscard]] bool IsAtItsCall(const profile::Slice& slice) const;
   void WriteNotes(const Notes& notes);
   // Hands whole packets to the file.
   Result<void> Drain(bool flush);
@@ -105,7 +107,8 @@ class Writer {
   bool started_ = false;       // the file's head is written
   bool epoch_open_ = false;
   int64_t epoch_start_ns_ = 0;
-  int64_t clock_ns_ = 0;  // where the incremental clock stands
+  uint64_t epoch_event_bytes_ = 0;  // of events, without the texts that they refer to
+  int64_t clock_ns_ = 0;            // where the incremental clock stands
 };
 
 }  // namespace inferprobe::perfetto

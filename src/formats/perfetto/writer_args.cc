@@ -68,13 +68,14 @@ void Writer::WriteRunArgs(std::string& body, uint32_t index) {
   }
 }
 
-// On another lane than its parent: by how many slices that one began earlier. Times alone would not
-// tell it from others that began and ended with it.
+// On another lane than its parent: by how many slices that one began earlier, or, below -1, later.
+// Times alone would not tell it from others that began and ended with it.
 void Writer::WriteParent(pbf_builder<TrackEvent>& out, uint32_t slice) {
   const uint64_t parent = uint64_t{profile_->slices[slice].parent} - first_slice_;
   const uint32_t own = begun_[slice - first_slice_];
-  if (parent >= begun_.size() || begun_[parent] >= own) return;  // then by times
-  AddInt(out, interner_.Arg(ArgName::kParent), own - begun_[parent]);
+  if (parent >= begun_.size() || begun_[parent] == kNone) return;  // then by times
+  const int64_t earlier = int64_t{own} - int64_t{begun_[parent]};
+  AddInt(out, interner_.Arg(ArgName::kParent), earlier > 0 ? earlier : earlier - 1);
 }
 
 // What a reader would not find by what the slice is in on its lane.
@@ -90,10 +91,11 @@ uint8_t Writer::FlagsOf(uint32_t slice_index, uint32_t inside, uint32_t lane_ord
       flags |= kTellNoParent;
     }
   }
+  if (engine && CallOf(slice) != nullptr && !IsAtItsCall(slice)) flags |= kTellParent;
   if (!runs_.any()) return flags;
   const uint32_t run = runs_.RunOf(slice_index);
   if (engine) {
-    const bool found_by_call = CallOf(slice) != nullptr && run != kNone && !runs_.IsCrowded(run) &&
+    const bool found_by_call = IsAtItsCall(slice) && run != kNone && !runs_.IsCrowded(run) &&
                                runs_.RunOf(slice.parent) == run;
     if (!found_by_call) flags |= kTellRun;
   } else if (inside != kNone ? runs_.RunOf(inside) != run : run != kNone || lane_ordinal != 0) {
@@ -109,6 +111,16 @@ const Slice* Writer::CallOf(const Slice& slice) const {
   const Slice& parent = profile_->slices[slice.parent];
   const bool is_call = parent.category == profile::Category::kDelegateCall && parent.start_ns >= 0;
   return is_call ? &parent : nullptr;
+}
+
+// Whether that is where a reader looks for it: on its thread, at its instruction.
+bool Writer::IsAtItsCall(const Slice& slice) const {
+  const Slice* call = CallOf(slice);
+  const auto instruction_of = [this](const Slice& it) {
+    return it.args < profile_->args.size() ? profile_->args[it.args].instruction : -1;
+  };
+  return call != nullptr && call->track == profile_->tracks[slice.track].parent &&
+         instruction_of(slice) == instruction_of(*call);
 }
 
 // An engine's slice is shown beside its delegate call, on another track. A reader takes the call at

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include "base/files.h"
@@ -22,6 +23,27 @@ using profile::kNone;
 using profile::Loss;
 using profile::Profile;
 using profile::Slice;
+using profile::SliceArgs;
+
+// A call every 1.1 s, and in each an operator; all operators share metadata and a name of so many
+// bytes each.
+Profile SharedTexts(uint32_t calls, size_t text_bytes) {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("host", 1, 1);
+  const uint16_t ops = build.AddEngineTrack(thread, "npu");
+  build.profile.metadata.emplace_back(text_bytes, 'm');
+  const std::string name(text_bytes, 'n');
+  for (uint32_t i = 0; i < calls; ++i) {
+    const int64_t start_ns = 1'000 + int64_t{i} * 1'100'000'000;
+    const SliceArgs args{.instruction = 0};
+    SliceArgs op_args = args;
+    op_args.metadata = 0;
+    const uint32_t call =
+        build.Add(thread, "CALL", Category::kDelegateCall, start_ns, 100, kNone, &args);
+    build.Add(ops, name, Category::kDelegateOp, start_ns + 10, 20, call, &op_args);
+  }
+  return std::move(build.profile);
+}
 
 class PerfettoWriter : public testing::Test {
  protected:
@@ -68,6 +90,28 @@ class PerfettoWriter : public testing::Test {
   std::string path_;
   profile::LossCounts losses_;
 };
+
+// Numbers are forgotten every second, but no text is written so often that the file is made of it.
+TEST_F(PerfettoWriter, LargeTextsThatAreSharedAreWrittenSeldom) {
+  constexpr size_t kTextBytes = 20'000;
+  constexpr uint64_t kBytesOfACall = 400;  // with its operator and their texts, without the large
+  uint64_t bytes[2] = {};
+  for (const uint32_t calls : {500U, 1'000U}) {
+    const Profile profile = SharedTexts(calls, kTextBytes);
+    const DecodedTrace trace = Write(profile);
+    ASSERT_EQ(trace.slices.size(), 2 * calls);
+    for (const DecodedSlice& slice : trace.slices) {
+      if (slice.category != "delegate_op") continue;
+      ASSERT_EQ(slice.name.size(), kTextBytes);
+      ASSERT_EQ(slice.args.at("metadata").size(), 2 * kTextBytes);
+    }
+    bytes[calls / 500 - 1] = std::filesystem::file_size(path_);
+  }
+  EXPECT_LT(bytes[0], 3 * kTextBytes + 500 * kBytesOfACall);
+  EXPECT_LT(bytes[1] - bytes[0], 3 * kTextBytes + 500 * kBytesOfACall);
+  // Small ones are there every second.
+  EXPECT_GE(Write(SharedTexts(50, 10)).epochs.size(), 49u);
+}
 
 // "track name|name|start|dur|depth|parent's name", sorted: what a trace should show.
 std::vector<std::string> Lines(const DecodedTrace& trace) {
