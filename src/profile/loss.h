@@ -22,74 +22,74 @@ const char* BlameName(Blame blame);
   X(kRingDropped, "ring_dropped", kDataLoss, kInferprobe,                                          \
     "a run recorded more events than its ring holds: raise --ring-events")                         \
   X(kNoRing, "no_ring", kDataLoss, kInferprobe,                                                    \
-    "more threads recorded than there are rings: events of the surplus threads are missing")       \
+    "more threads recorded than max_threads: events of the others are missing, raise it")          \
   X(kForeignThread, "foreign_thread", kDataLoss, kEngine,                                          \
-    "an engine reported events of a run from another thread than the run's: they are missing")     \
+    "an engine reported events of another thread than the run's: nothing to do, they are missing") \
   X(kNameTableFull, "name_table_full", kDataLoss, kInferprobe,                                     \
-    "too many distinct names: later ones are shown as \"(name lost)\"")                            \
+    "too many names, later ones are \"(name lost)\": use fewer, or raise name_bytes")              \
   X(kInvalidUtf8, "invalid_utf8", kRepair, kEngine,                                                \
-    "a name was not UTF-8: its bad bytes are shown as \\xNN")                                      \
+    "a name was not UTF-8, bad bytes are shown as \\xNN: nothing to do, no figure changes")        \
   X(kUnbalancedEnd, "unbalanced_end", kDataLoss, kEngine,                                          \
-    "an event ended that was not begun, or the reverse: it is left out")                           \
+    "an event ended that was not begun, or the reverse, it is left out: pair begins and ends")     \
   X(kEndBeforeStart, "end_before_start", kDataLoss, kEngine,                                       \
-    "an event ended before it started: it is left out of every total")                             \
+    "an event ended before it started, it is in no total: check the clock that recorded it")       \
   X(kZeroTimes, "zero_times", kDataLoss, kEngine,                                                  \
-    "an event has neither start nor end: it is left out of every total")                           \
+    "an event has neither start nor end: nothing to do, it is left out of every total")            \
   X(kTimeOutOfRange, "time_out_of_range", kDataLoss, kInput,                                       \
-    "a time is before its clock's zero or beyond 63 bits: the event is not in the trace")          \
+    "a time is below 0 or too large, its event is left out: check the unit and the clock given")   \
   X(kOverlapMoved, "overlap_moved", kRepair, kEngine,                                              \
-    "slices of one track overlapped without nesting: the later one is on a track beside it")       \
+    "slices overlapped without nesting, one is on a track beside: nothing to do, all are kept")    \
   X(kEngineOpsOutsideCall, "engine_ops_outside_call", kRepair, kEngine,                            \
-    "an engine reported operators outside any delegate call")                                      \
+    "operators were reported outside any delegate call: nothing to do, no delegate has them")      \
   X(kEngineOpsCoverage, "engine_ops_coverage", kInfo, kEngine,                                     \
-    "an engine's own times cover less than 90 % or more than 105 % of the host call")              \
+    "an engine's times cover < 90 % or > 105 % of its call: compare them with each other only")    \
   X(kChildrenExceedParent, "children_exceed_parent", kRepair, kEngine,                             \
-    "parts of a slice took longer than the slice: shown as recorded, its own time is negative")    \
+    "parts of a slice took longer than it: nothing to do, its own time is shown negative")         \
   X(kMetadataCut, "metadata_cut", kDataLoss, kInferprobe,                                          \
-    "a delegate's metadata was larger than can be recorded: it was cut")                           \
+    "a delegate's metadata was too long to record, it was cut: nothing to do, times are whole")    \
   X(kDamagedRecord, "damaged_record", kDataLoss, kMachine,                                         \
-    "the recorder's memory held what no recorder writes: those events are left out")               \
+    "the recorder's memory held what no recorder writes, those events are missing: record again")  \
   X(kWorkerDied, "worker_died", kDataLoss, kEngine,                                                \
-    "a worker process died: only what it had published is here")                                   \
+    "a worker process died, only what it had published is here: mend what crashed, run again")     \
   X(kTruncatedFile, "truncated_file", kDataLoss, kInput,                                           \
-    "the file ends in the middle of a record: what came after it is missing")                      \
+    "the file ends too early, what came after is missing: copy it anew, or record again")          \
   X(kDamagedPacket, "damaged_packet", kDataLoss, kInput,                                           \
-    "a packet of the trace is no packet: it was skipped")                                          \
+    "a packet of the trace is no packet, it was skipped: copy the file anew, or record again")     \
   X(kLostState, "lost_state", kDataLoss, kInput,                                                   \
-    "events refer to names or clocks of a part of the trace that is not there: left out")          \
+    "events refer to names or clocks that are not there, left out: enlarge the trace's buffers")   \
   X(kUnknownClock, "unknown_clock", kDataLoss, kInput,                                             \
-    "the trace does not relate an event's clock to its main one: the event is left out")           \
+    "an event's clock is unknown, it is left out: record clock snapshots (builtin_data_sources)")  \
   X(kUnfinishedSlice, "unfinished_slice", kDataLoss, kInput,                                       \
-    "a slice was begun and never ended: it is left out of every total")                            \
+    "a slice was begun and never ended, it is in no total: stop recording after its end")          \
   X(kOtherPackets, "other_packets", kInfo, kInput,                                                 \
-    "packets that are no track events: counted by type, not read")                                 \
+    "packets that are no track events: nothing to do, they are counted by type, not read")         \
   X(kNoEvents, "no_events", kDataLoss, kEngine,                                                    \
     "the file holds no event: was the runtime built with ET_EVENT_TRACER_ENABLED?")                \
   X(kEmptyBlock, "empty_block", kInfo, kEngine,                                                    \
-    "a run block holds no event: it is listed, and counted in no mean")                            \
+    "a run block holds no event: nothing to do, it is listed, and counted in no mean")             \
   X(kPartsOfEvent, "parts_of_event", kDataLoss, kEngine,                                           \
-    "an event has none or several of its parts (profile, allocation, debug): it is left out")      \
+    "an event is not one of profile, allocation and debug, it is left out: record again")          \
   X(kOtherEvents, "other_events", kInfo, kEngine,                                                  \
-    "allocation and debug events: counted, not shown")                                             \
+    "allocation and debug events: nothing to do, they are counted, not shown")                     \
   X(kDelegateClock, "delegate_clock", kInfo, kEngine,                                              \
     "a delegate counts on a clock of its own: give its tick with --delegate-clock NAME=NS")        \
   X(kUnknownField, "unknown_field", kInfo, kInput,                                                 \
-    "the result has fields that this version does not know: they are left out")                    \
+    "fields that this version does not know are left out: read it with a newer inferprobe")        \
   X(kTooLarge, "too_large", kDataLoss, kInput,                                                     \
-    "the trace has more tracks (65,535) or slices (4 billion) than can be held: the rest is left " \
-    "out")                                                                                         \
+    "more than 65,535 tracks or 4 billion slices: the rest is left out, record less in one file")  \
   X(kNotInFormat, "not_in_format", kInfo, kInferprobe,                                             \
-    "slices and counters that the written format has no place for: it is without them")            \
+    "slices and counters that the written format cannot hold: keep the source beside it")          \
   X(kIncompleteRun, "incomplete_run", kDataLoss, kEngine,                                          \
-    "events of a run were dropped: it is in no row; where no run is whole, rows have no mean")     \
+    "a run lost events: it is in no row (if none is whole, no row has a mean), record again")      \
   X(kOverlap, "overlap", kRepair, kInput,                                                          \
-    "slices of one track overlap without nesting: they stand beside each other, in neither")       \
+    "slices of a track overlap without nesting, none is in another: record them on more tracks")   \
   X(kUnreadBytes, "unread_bytes", kDataLoss, kInput,                                               \
-    "bytes of the file that are no packet: they were skipped, or all behind them was not read")    \
+    "bytes that are no packet, they or all behind them were skipped: copy or record anew")         \
   X(kSecondTrace, "second_trace", kDataLoss, kInput,                                               \
     "a second trace of inferprobe follows in the same file: only the first is read, split them")   \
   X(kNameCut, "name_cut", kRepair, kInput,                                                         \
-    "a name had more than 1,024 bytes: its end is left out, its length and a hash mark it")
+    "a name of over 1,024 bytes was cut, a length and hash mark it: nothing to do, rows are "      \
+    "whole")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,

@@ -5,8 +5,11 @@
 namespace inferprobe::report {
 
 std::string LossTable(const profile::LossCounts& losses) {
-  Table table(
-      {{"count", Align::kRight}, {"statistic"}, {"severity"}, {"blame"}, {"what it means"}});
+  Table table({{"count", Align::kRight},
+               {"statistic"},
+               {"severity"},
+               {"blame"},
+               {"what it means, what to do"}});
   for (size_t i = 0; i < static_cast<size_t>(profile::Loss::kCount); ++i) {
     const auto loss = static_cast<profile::Loss>(i);
     if (losses.Get(loss) == 0) continue;
