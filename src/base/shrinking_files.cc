@@ -1,6 +1,7 @@
 #include "base/shrinking_files.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,14 +37,23 @@ GuardedMapping* Find(uintptr_t address) {
   return nullptr;
 }
 
+bool MapZeros(void* first, size_t bytes) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+#ifdef __LP64__
+  // Not through the C library: ThreadSanitizer takes its mmap() for a write of all these bytes, and
+  // the reads of other threads for a race with it.
+  return syscall(SYS_mmap, first, bytes, PROT_READ, kFlags, -1, 0) != -1;
+#else
+  return mmap(first, bytes, PROT_READ, kFlags, -1, 0) != MAP_FAILED;
+#endif
+}
+
 // All from the page of the fault on: a file that is shorter there is so to its end.
 bool ReadAsZeros(GuardedMapping* mapping, void* fault) {
   const size_t to_fault = reinterpret_cast<uintptr_t>(fault) - mapping->begin.load();
   const size_t at = to_fault / g_page_bytes * g_page_bytes;
   auto* const first = static_cast<std::byte*>(fault) - (to_fault - at);
-  const void* zeros = mmap(first, mapping->bytes.load() - at, PROT_READ,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-  if (zeros == MAP_FAILED) return false;
+  if (!MapZeros(first, mapping->bytes.load() - at)) return false;
   uint64_t before = mapping->missing.load();
   while (at < before && !mapping->missing.compare_exchange_weak(before, at)) {
   }
