@@ -8,6 +8,7 @@
 
 #include "analyze/resolution.h"
 #include "analyze/row_table.h"
+#include "base/saturating.h"
 #include "base/text.h"
 
 namespace inferprobe::analyze {
@@ -101,6 +102,17 @@ class DelegateWriter {
     }
   }
 
+  static void JudgeMean(double call_ns, const Metric<int64_t>& resolution_ns, OpRow& op) {
+    if (!resolution_ns) {
+      if (op.total_ns == 0) {
+        op.mean_ns = {Status::kBelowResolution, "the engine reported 0 each time"};
+      }
+    } else if (const auto unit_ns = static_cast<double>(*resolution_ns);
+               call_ns >= 0 && call_ns < unit_ns) {
+      op.mean_ns = op.p50_ns = BelowUnit(call_ns, unit_ns);
+    }
+  }
+
   void AddTimes(const OpRow& call, const std::vector<size_t>& reports, DelegateResult* result) {
     result->resolution_ns = ResolutionOf(reports);
     int64_t reported_ns = 0;
@@ -108,28 +120,20 @@ class DelegateWriter {
     for (const size_t i : reports) {
       OpRow& op = ops_[i];
       if (op.parent == call.id) {
-        reported_ns = SaturatingAdd(reported_ns, op.total_ns);
+        reported_ns = base::SaturatingAdd(reported_ns, op.total_ns);
         count += op.calls;
       }
       const double call_ns =
           op.calls != 0 ? static_cast<double>(op.total_ns) / static_cast<double>(op.calls) : 0;
-      if (!input_.whole) {
-        // Its mean says why it is none.
-      } else if (!result->resolution_ns) {
-        if (op.total_ns == 0) {
-          op.mean_ns = {Status::kBelowResolution, "the engine reported 0 each time"};
-        }
-      } else if (const auto unit_ns = static_cast<double>(*result->resolution_ns);
-                 call_ns >= 0 && call_ns < unit_ns) {
-        op.mean_ns = op.p50_ns = BelowUnit(call_ns, unit_ns);
-      }
+      // Where no run is whole, its mean says so already.
+      if (input_.whole) JudgeMean(call_ns, result->resolution_ns, op);
       result->layers.push_back(op);
     }
     if (!input_.whole) {
       result->layer_coverage = {Status::kUnavailable, "events of these runs were dropped"};
       return;
     }
-    if (Overflowed(reported_ns) || Overflowed(call.total_ns)) {
+    if (base::IsSaturated(reported_ns) || base::IsSaturated(call.total_ns)) {
       result->layer_coverage = SumOverflowed();
       return;
     }

@@ -11,6 +11,7 @@
 #include "analyze/resolution.h"
 #include "analyze/row_builder.h"
 #include "analyze/row_table.h"
+#include "base/saturating.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -39,8 +40,7 @@ class TableWriter {
         model_(model),
         options_(options),
         builder_(builder),
-        none_whole_(std::move(none_whole)),
-        whole_(none_whole_.empty()) {}
+        none_whole_(std::move(none_whole)) {}
 
   OperatorTable Write() {
     OperatorTable table;
@@ -53,7 +53,7 @@ class TableWriter {
     std::vector<uint32_t> order = builder_.rows().InProgramOrder();
     id_of_.assign(order.size(), kNone);
     // What lies between events is as long as the events that were lost.
-    if (!whole_) std::erase_if(order, [&](uint32_t row) { return IsRest(row); });
+    if (!whole()) std::erase_if(order, [&](uint32_t row) { return IsRest(row); });
     table.ops.reserve(order.size());
     for (const uint32_t index : order) {
       id_of_[index] = static_cast<uint32_t>(table.ops.size());
@@ -65,10 +65,10 @@ class TableWriter {
     table.unattributed_ns =
         rest == kNone
             ? Metric<double>(Status::kNotMeasured, "only the method was timed, nothing around it")
-        : whole_ ? Metric<double>(static_cast<double>(builder_.rows().at(rest).total_ns) / runs)
-                 : Metric<double>(NoneWhole());
+        : whole() ? Metric<double>(static_cast<double>(builder_.rows().at(rest).total_ns) / runs)
+                  : Metric<double>(NoneWhole());
     NameAfterKernels(table.ops);
-    AddDelegates({builder_.rows(), order, model_, whole_}, &table);
+    AddDelegates({builder_.rows(), order, model_, whole()}, &table);
     for (const profile::Track& track : profile_.tracks) {
       if (track.in_ticks) table.losses.Add(Loss::kDelegateClock);
     }
@@ -129,17 +129,17 @@ class TableWriter {
     if (op.kind == Kind::kHostWall && IsBelow(call_ns, profile_.clock.tick_ns)) {
       op.mean_ns = op.p50_ns = BelowClock(call_ns, profile_.clock.tick_ns);
     }
-    if (Overflowed(row.total_ns)) op.mean_ns = op.p50_ns = op.share = SumOverflowed();
-    if (!whole_) op.mean_ns = op.p50_ns = op.share = NoneWhole();
+    if (base::IsSaturated(row.total_ns)) op.mean_ns = op.p50_ns = op.share = SumOverflowed();
+    if (!whole()) op.mean_ns = op.p50_ns = op.share = NoneWhole();
     return op;
   }
 
-  // Nobody knows of which run, and of which row, the missing events were. What is left over holds
-  // their time.
+  [[nodiscard]] bool whole() const { return none_whole_.empty(); }
   [[nodiscard]] bool IsRest(uint32_t row) const {
     const RowType type = builder_.rows().at(row).key.type;
     return type == RowType::kBetween || type == RowType::kUnattributed;
   }
+  // Nobody knows of which run, and of which row, the missing events were.
   [[nodiscard]] profile::Missing NoneWhole() const { return {Status::kUnavailable, none_whole_}; }
 
   // Without the program, the kernel alone says which operator an instruction called.
@@ -221,7 +221,6 @@ class TableWriter {
   const OperatorOptions& options_;
   const RowBuilder& builder_;
   std::string none_whole_;  // why there are no means, where events of all runs were dropped
-  bool whole_;
   std::vector<uint32_t> id_of_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "analyze/row_table.h"
 #include "analyze/synthetic_profile.h"
+#include "base/saturating.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -232,7 +233,7 @@ TEST(Operators, SumsThatDoNotFitHaveNoFigures) {
   for (const Sum& it :
        {Sum{1, 2, 3}, Sum{kMost, 0, kMost}, Sum{kMost, 1, kMost}, Sum{kMost, kMost, kMost},
         Sum{kLeast, -1, kLeast}, Sum{kLeast, kLeast, kLeast}, Sum{kMost, kLeast, -1}}) {
-    EXPECT_EQ(SaturatingAdd(it.a, it.b), it.sum) << it.a << " + " << it.b;
+    EXPECT_EQ(base::SaturatingAdd(it.a, it.b), it.sum) << it.a << " + " << it.b;
   }
 
   SyntheticProfile made;

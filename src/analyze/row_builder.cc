@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/saturating.h"
+
 namespace inferprobe::analyze {
 namespace {
 
@@ -174,7 +176,7 @@ void RowBuilder::AddTimes(const Run& run) {
     if (At(*i).dur_ns < 0) losses_.Add(Loss::kEndBeforeStart);
     if (parent == kNone) continue;
     if (TrackOf(*i).kind == Kind::kHostWall)
-      inside_ns_[parent] = SaturatingAdd(inside_ns_[parent], Duration(*i));
+      inside_ns_[parent] = base::SaturatingAdd(inside_ns_[parent], Duration(*i));
     inside_events_[parent] += inside_events_[*i] + 1;
     ++border_events_[parent];
   }
@@ -185,7 +187,7 @@ void RowBuilder::AddTimes(const Run& run) {
     const int64_t self_ns = Duration(i) - inside_ns_[i];
     if (folded_[i] != 0) {
       has_method = true;
-      between_ns = SaturatingAdd(between_ns, self_ns);
+      between_ns = base::SaturatingAdd(between_ns, self_ns);
       between_events += border_events_[i] + 1;
       continue;
     }
@@ -215,7 +217,7 @@ int64_t RowBuilder::Duration(uint32_t local) const {
 void RowBuilder::AddToRow(uint32_t index, int64_t dur_ns, int64_t self_ns, uint64_t events) {
   Row& row = rows_.at(index);
   row.Add(static_cast<uint32_t>(runs_), dur_ns);
-  row.self_ns = SaturatingAdd(row.self_ns, self_ns);
+  row.self_ns = base::SaturatingAdd(row.self_ns, self_ns);
   row.events += events;
   ++row.calls;
   if (self_ns < 0) losses_.Add(Loss::kChildrenExceedParent);

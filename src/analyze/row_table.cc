@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/saturating.h"
+
 namespace inferprobe::analyze {
 
 size_t RowKeyHash::operator()(const RowKey& key) const {
@@ -23,8 +25,8 @@ void Row::Add(uint32_t run, int64_t dur_ns) {
     per_run_ns.push_back(0);
     last_run = run;
   }
-  per_run_ns.back() = SaturatingAdd(per_run_ns.back(), dur_ns);
-  total_ns = SaturatingAdd(total_ns, dur_ns);
+  per_run_ns.back() = base::SaturatingAdd(per_run_ns.back(), dur_ns);
+  total_ns = base::SaturatingAdd(total_ns, dur_ns);
 }
 
 // The runs without the row are zeros that are never written out: with a row for each of many runs,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,18 +12,7 @@
 
 namespace inferprobe::analyze {
 
-// A recording may hold times whose sum no 64 bits hold; a wrapped sum would be a made-up time.
-inline int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return b > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
-}
-
-// A sum that SaturatingAdd has cut: no figure can be made of it.
-inline bool Overflowed(int64_t sum_ns) {
-  return sum_ns == std::numeric_limits<int64_t>::max() ||
-         sum_ns == std::numeric_limits<int64_t>::min();
-}
+// A recording may hold times whose sum no 64 bits hold (base/saturating.h).
 inline profile::Missing SumOverflowed() {
   return {profile::Status::kOverflow, "the sum of its times does not fit 64 bits"};
 }

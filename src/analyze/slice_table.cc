@@ -4,6 +4,7 @@
 
 #include "analyze/resolution.h"
 #include "analyze/row_table.h"
+#include "base/saturating.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -86,7 +87,7 @@ class Summary {
     for (uint32_t i = 0; i < inside.size(); ++i) {
       if (row_[i] == kNone) continue;
       if (const uint32_t parent = ParentOf(i); parent != kNone) {
-        inside[parent] = SaturatingAdd(inside[parent], profile_.slices[i].dur_ns);
+        inside[parent] = base::SaturatingAdd(inside[parent], profile_.slices[i].dur_ns);
       }
     }
     extremes_.resize(table_.size());
@@ -97,8 +98,8 @@ class Summary {
       Extremes& extremes = extremes_[row_[i]];
       extremes.least_ns = row.calls == 0 ? dur_ns : std::min(extremes.least_ns, dur_ns);
       extremes.most_ns = std::max(extremes.most_ns, dur_ns);
-      row.total_ns = SaturatingAdd(row.total_ns, dur_ns);
-      row.self_ns = SaturatingAdd(row.self_ns, dur_ns - inside[i]);
+      row.total_ns = base::SaturatingAdd(row.total_ns, dur_ns);
+      row.self_ns = base::SaturatingAdd(row.self_ns, dur_ns - inside[i]);
       if (inside[i] > std::max<int64_t>(dur_ns, 0)) ++exceeded_;
       ++row.calls;
     }
@@ -124,7 +125,7 @@ class Summary {
     const double mean_ns = static_cast<double>(row.total_ns) / static_cast<double>(row.calls);
     const bool below =
         out.kind == profile::Kind::kHostWall && IsBelow(mean_ns, profile_.clock.tick_ns);
-    if (Overflowed(row.total_ns)) {
+    if (base::IsSaturated(row.total_ns)) {
       out.mean_ns = SumOverflowed();
     } else if (below) {
       out.mean_ns = BelowClock(mean_ns, profile_.clock.tick_ns);

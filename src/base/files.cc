@@ -17,20 +17,11 @@
 #include <memory>
 #include <utility>
 
+#include "base/owned_fd.h"
 #include "base/shrinking_files.h"
 
 namespace inferprobe::base {
 namespace {
-
-struct Fd {
-  int value;
-  explicit Fd(int fd) : value(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (value >= 0) close(value);
-  }
-};
 
 std::string Hex(const unsigned char* bytes, size_t count) {
   std::string text;
@@ -85,7 +76,7 @@ Result<std::string> ReadFile(const std::string& path, uint64_t limit) {
   uint64_t size = 0;
   auto opened = OpenRegular(path, &size);
   if (!opened) return tl::unexpected(opened.error());
-  const Fd fd(*opened);
+  const OwnedFd fd(*opened);
   if (size > limit) {
     return MakeError(ErrorCode::kMalformed,
                      fmt::format("{} has {} bytes; at most {} are expected", path, size, limit));
@@ -93,7 +84,7 @@ Result<std::string> ReadFile(const std::string& path, uint64_t limit) {
   std::string bytes(size, '\0');
   size_t have = 0;
   while (have < bytes.size()) {
-    const ssize_t n = read(fd.value, bytes.data() + have, bytes.size() - have);
+    const ssize_t n = read(fd.get(), bytes.data() + have, bytes.size() - have);
     if (n < 0) {
       if (errno == EINTR) continue;
       return MakeError(ErrorCode::kIo,
@@ -112,9 +103,9 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   if (!opened) return tl::unexpected(opened.error());
   MappedFile file;
   file.path_ = path;
-  file.fd_ = *opened;
+  file.fd_.Reset(*opened);
   if (size == 0) return file;
-  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd_, 0);
+  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd_.get(), 0);
   if (address == MAP_FAILED) {
     return MakeError(ErrorCode::kIo,
                      fmt::format("cannot map {}: {}", path, SystemErrorText(errno)));
@@ -139,12 +130,11 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 MappedFile::~MappedFile() {
   EndGuard(guard_);
   if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
-  if (fd_ >= 0) close(fd_);
 }
 
 Result<void> MappedFile::Whole() const {
   struct stat info = {};
-  const bool known = fd_ >= 0 && fstat(fd_, &info) == 0;
+  const bool known = fd_.valid() && fstat(fd_.get(), &info) == 0;
   // Also where no read failed: the rest of a page that the end lies in is zeros.
   if (const auto now = static_cast<uint64_t>(info.st_size); known && now < size_) {
     return MakeError(ErrorCode::kIo,

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/owned_fd.h"
 #include "inferprobe/result.h"
 
 namespace inferprobe::base {
@@ -35,7 +36,7 @@ class MappedFile {
  private:
   MappedFile() = default;
   std::string path_;
-  int fd_ = -1;
+  OwnedFd fd_;
   const char* data_ = nullptr;
   size_t size_ = 0;
   GuardedMapping* guard_ = nullptr;

@@ -26,10 +26,8 @@ using profile::LossCounts;
 using profile::Recording;
 
 Result<const formats::Format*> TargetOf(const ConvertCommand& command) {
-  const formats::Format* format = !command.to.empty() ? formats::FormatByName(command.to)
-                                  : command.out.ends_with(".perfetto-trace")
-                                      ? formats::FormatByName("perfetto")
-                                      : formats::FormatBySuffix(command.out);
+  const formats::Format* format =
+      command.to.empty() ? formats::FormatBySuffix(command.out) : formats::FormatByName(command.to);
   for (const std::string_view later : {".chrome.json", ".node.json"}) {
     if (!command.to.empty() || !command.out.ends_with(later)) continue;
     return MakeError(ErrorCode::kNotBuiltIn,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 namespace inferprobe::profile {
@@ -105,6 +106,7 @@ struct LossInfo {
   std::string_view advice;
 };
 const LossInfo& InfoOf(Loss loss);
+std::optional<Loss> LossNamed(std::string_view name);
 
 // Counts by statistic.
 class LossCounts {

@@ -45,6 +45,10 @@ struct Missing {
   std::string hint;  // what would make it available
 };
 
+// What a file may claim at most. Nothing that is measured comes near; what is computed from it
+// (nanoseconds of milliseconds, ratios, squares) stays finite.
+constexpr double kLargestFigure = 1e30;
+
 // A value, or the reason why there is none. Starts out as `not_measured`.
 template <typename T>
 class Metric {

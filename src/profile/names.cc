@@ -127,6 +127,14 @@ bool LossCounts::AnyDataLoss() const {
   return false;
 }
 
+std::optional<Loss> LossNamed(std::string_view name) {
+  for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); ++i) {
+    const auto loss = static_cast<Loss>(i);
+    if (InfoOf(loss).name == name) return loss;
+  }
+  return std::nullopt;
+}
+
 void LossCounts::Merge(const LossCounts& other) {
   for (size_t i = 0; i < counts_.size(); ++i) Add(static_cast<Loss>(i), other.counts_[i]);
 }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "report/figure_text.h"
+#include "report/largest.h"
 
 namespace inferprobe::report {
 namespace {
@@ -215,12 +216,8 @@ class Tree {
     if (beside_.empty()) return {};
     Table table({{"mean", Align::kRight}, {"calls", Align::kRight}, {"what"}});
     std::vector<uint32_t> shown = beside_;
-    if (!options_.all_rows && shown.size() > kMostSiblings + 1) {
-      std::stable_sort(shown.begin(), shown.end(), [&](uint32_t a, uint32_t b) {
-        return result_.ops[a].total_ns > result_.ops[b].total_ns;
-      });
-      shown.resize(kMostSiblings);
-      std::sort(shown.begin(), shown.end());
+    if (!options_.all_rows) {
+      KeepLargest(shown, kMostSiblings, [&](uint32_t row) { return result_.ops[row].total_ns; });
     }
     for (const uint32_t index : shown) {
       const OpRow& row = result_.ops[index];
@@ -354,12 +351,8 @@ std::string DelegateTables(const profile::PerfResult& result, const PerfTextOpti
   std::string out = ReportedOutside(result, options);
   std::vector<size_t> calls(result.delegates.size());
   std::iota(calls.begin(), calls.end(), size_t{0});
-  if (!options.all_rows && calls.size() > kMostCalls + 1) {
-    std::stable_sort(calls.begin(), calls.end(), [&](size_t a, size_t b) {
-      return result.delegates[a].host_ns > result.delegates[b].host_ns;
-    });
-    calls.resize(kMostCalls);
-    std::sort(calls.begin(), calls.end());
+  if (!options.all_rows) {
+    KeepLargest(calls, kMostCalls, [&](size_t call) { return result.delegates[call].host_ns; });
   }
   for (const size_t call : calls) {
     const profile::DelegateResult& delegate = result.delegates[call];

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
+#include "base/saturating.h"
 #include "base/text.h"
+#include "report/largest.h"
 #include "report/lines.h"
 
 namespace inferprobe::report {
@@ -65,12 +66,8 @@ class Tree {
       return;
     }
     std::vector<uint32_t> shown = siblings;
-    if (!options_.all_rows && shown.size() > kMostSiblings + 1) {
-      std::stable_sort(shown.begin(), shown.end(), [&](uint32_t a, uint32_t b) {
-        return rows_[a].total_ns > rows_[b].total_ns;
-      });
-      shown.resize(kMostSiblings);
-      std::sort(shown.begin(), shown.end());
+    if (!options_.all_rows) {
+      KeepLargest(shown, kMostSiblings, [&](uint32_t row) { return rows_[row].total_ns; });
     }
     const size_t folded = siblings.size() - shown.size();
     for (size_t i = 0; i < shown.size(); ++i) {
@@ -150,9 +147,7 @@ std::vector<TrackRows> TracksOf(const std::vector<SliceRow>& rows) {
     }
     tracks.back().end = i + 1;
     int64_t& total_ns = tracks.back().total_ns;
-    if (outermost && __builtin_add_overflow(total_ns, rows[i].total_ns, &total_ns)) {
-      total_ns = std::numeric_limits<int64_t>::max();
-    }
+    if (outermost) total_ns = base::SaturatingAdd(total_ns, rows[i].total_ns);
   }
   return tracks;
 }
@@ -163,13 +158,8 @@ std::string SliceTree(const profile::PerfResult& result, const PerfTextOptions& 
   const std::vector<SliceRow>& rows = result.slices;
   std::vector<TrackRows> tracks = TracksOf(rows);
   const size_t all = tracks.size();
-  if (!options.all_rows && all > kMostTracks + 1) {
-    std::stable_sort(tracks.begin(), tracks.end(), [](const TrackRows& a, const TrackRows& b) {
-      return a.total_ns > b.total_ns;
-    });
-    tracks.resize(kMostTracks);
-    std::sort(tracks.begin(), tracks.end(),
-              [](const TrackRows& a, const TrackRows& b) { return a.begin < b.begin; });
+  if (!options.all_rows) {
+    KeepLargest(tracks, kMostTracks, [](const TrackRows& track) { return track.total_ns; });
   }
   std::string out;
   Tree tree(result, options);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/saturating.h"
 #include "base/text.h"
 #include "bundled_program_schema_generated.h"
 #include "engines/executorch/machine_memory.h"
@@ -26,8 +27,6 @@ uint64_t ReadLittleEndian(std::string_view bytes, size_t at, size_t count) {
   }
   return value;
 }
-
-uint64_t SaturatingSum(uint64_t a, uint64_t b) { return b > ~a ? ~uint64_t{0} : a + b; }
 
 // What a file is that is no program, from the four bytes at 4 (or 8: size-prefixed).
 std::string_view OtherKind(std::string_view bytes) {
@@ -227,11 +226,11 @@ Result<void> VerifyDataBytes(std::string_view bytes, const std::string& path) {
     const uint64_t data = ReadLittleEndian(bytes, 40, 8);
     if (offset > bytes.size() || size > bytes.size() - offset) {
       return malformed(bytes.size(), fmt::format("the file ends early: its tables end at byte {}",
-                                                 SaturatingSum(offset, size)));
+                                                 base::SaturatingAdd(offset, size)));
     }
     if (base > bytes.size() || data > bytes.size() - base) {
       return malformed(bytes.size(), fmt::format("the file ends early: its data ends at byte {}",
-                                                 SaturatingSum(base, data)));
+                                                 base::SaturatingAdd(base, data)));
     }
     flatbuffer_bytes = offset + size;
     const uint64_t end = std::max(flatbuffer_bytes, base + data);

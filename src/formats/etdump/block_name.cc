@@ -21,10 +21,7 @@ std::string BlockNameOf(const profile::Run& run) {
 std::optional<Loss> LossInBlockName(std::string_view name) {
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return std::nullopt;
   const std::string_view cause = name.substr(kBegin.size(), name.size() - kBegin.size() - 1);
-  for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); ++i) {
-    if (profile::InfoOf(static_cast<Loss>(i)).name == cause) return static_cast<Loss>(i);
-  }
-  return Loss::kIncompleteRun;
+  return profile::LossNamed(cause).value_or(Loss::kIncompleteRun);
 }
 
 }  // namespace inferprobe::etdump

@@ -24,8 +24,7 @@ constexpr uint64_t kMaxBytes = (uint64_t{1} << 31) - 1;
 
 // Needs about 100 bytes an event in memory. More than `max_bytes`: kUnsupported. Names that are no
 // UTF-8 are repaired (Inspector would refuse the whole file), and counted in `losses`, if given,
-// once each. A run that
-// lost events says so in its block's name (see block_name.h).
+// once each. A run that lost events says so in its block's name (see block_name.h).
 Result<void> WriteEtdump(const profile::Profile& profile, const std::string& path,
                          base::Overwrite overwrite, profile::LossCounts* losses = nullptr,
                          uint64_t max_bytes = kMaxBytes);

@@ -32,13 +32,6 @@ std::optional<RunMode> ModeOf(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<Loss> LossOf(std::string_view text) {
-  for (int i = 0; i < static_cast<int>(Loss::kCount); ++i) {
-    if (text == profile::InfoOf(static_cast<Loss>(i)).name) return static_cast<Loss>(i);
-  }
-  return std::nullopt;
-}
-
 Phase PhaseOf(const RawEvent& event) {
   switch (event.type) {
     case 0:
@@ -302,7 +295,7 @@ bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
         own.run.incomplete = own.run.incomplete || number != 0;
         break;
       case ArgName::kWhy:
-        own.run.why = LossOf(ValueOf(annotation, sequence, own)).value_or(own.run.why);
+        own.run.why = profile::LossNamed(ValueOf(annotation, sequence, own)).value_or(own.run.why);
         break;
       case ArgName::kStart:
         own.run.start_ns = number;

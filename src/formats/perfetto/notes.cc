@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -32,8 +33,7 @@ bool ParseAmount(std::string_view text, Number& amount) {
   Number parsed = 0;
   if (!Parse(text, parsed) || !(parsed >= 0)) return false;
   if constexpr (std::is_floating_point_v<Number>) {
-    constexpr Number kLargest = 1e30;  // as in result JSON
-    if (!(parsed <= kLargest)) return false;
+    if (!(parsed <= profile::kLargestFigure)) return false;
   }
   amount = parsed;
   return true;
@@ -98,13 +98,11 @@ void ReadEntry(std::string_view key, std::string_view value, Recording* recordin
     if (entry.field == "blob_bytes") ParseAmount(value, delegate.blob_bytes);
   } else if (key.starts_with("loss ")) {
     uint64_t count = 0;
-    if (!Parse(value, count)) return;
-    for (size_t i = 0; i < static_cast<size_t>(Loss::kCount); ++i) {
-      const auto loss = static_cast<Loss>(i);
-      // That is of the file's tracks. Read, they are one track again; written, it is counted anew.
-      if (loss == Loss::kOverlapMoved) continue;
-      if (key.substr(5) == profile::InfoOf(loss).name) recording->profile.losses.Add(loss, count);
-    }
+    const std::optional<Loss> loss = profile::LossNamed(key.substr(5));
+    // Moved slices are of the file's tracks. Read, they are one track again; written, they are
+    // counted anew.
+    if (!loss || *loss == Loss::kOverlapMoved || !Parse(value, count)) return;
+    recording->profile.losses.Add(*loss, count);
   }
 }
 
@@ -158,9 +156,6 @@ void ReadNote(std::string_view key, std::string_view value, Recording* recording
     if (runs > there && runs - there < kNone) {
       recording->profile.losses.Add(Loss::kIncompleteRun, runs - there);
     }
-  } else if (key.starts_with("incomplete run ")) {  // of older files, which mark none
-    int64_t start_ns = 0;
-    if (Parse(value, start_ns)) recording->incomplete_runs.push_back(start_ns);
   } else if (key == "iterations") {
     ParseMetric(value, recording->iterations);
   } else if (key == "process_name") {

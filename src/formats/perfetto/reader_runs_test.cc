@@ -35,6 +35,16 @@ using profile::RunMode;
 using profile::SliceArgs;
 using protozero::pbf_builder;
 
+// Of the slices from the first one on.
+profile::Run RunOf(RunMode mode, int64_t start_ns, int64_t dur_ns, uint32_t slice_count) {
+  profile::Run run;
+  run.mode = mode;
+  run.start_ns = start_ns;
+  run.dur_ns = dur_ns;
+  run.slice_count = slice_count;
+  return run;
+}
+
 // `step`: slices of each Append; 0: all at once.
 std::string WriteRecording(const Recording& recording, profile::LossCounts* losses = nullptr,
                            uint32_t step = 0) {
@@ -566,12 +576,7 @@ TEST(PerfettoRuns, NegativeTicksAreLeftOutInAndOut) {
   const uint32_t call = build.Add(thread, "DELEGATE_CALL", Category::kDelegateCall, 1'000, 100);
   build.Add(npu, "conv", Category::kDelegateOp, 100, 50, call);
   build.Add(npu, "pool", Category::kDelegateOp, 160, 40, call);
-  profile::Run run;
-  run.mode = RunMode::kProfiled;
-  run.start_ns = 1'000;
-  run.dur_ns = 100;
-  run.slice_count = 3;
-  build.profile.runs.push_back(run);
+  build.profile.runs.push_back(RunOf(RunMode::kProfiled, 1'000, 100, 3));
   Recording recording;
   recording.profile = std::move(build.profile);
 
@@ -613,12 +618,7 @@ TEST(PerfettoRuns, ARunOnAnEnginesTrackIsNone) {
   const uint16_t ops = build.AddEngineTrack(thread, "npu");
   build.Add(ops, "run", Category::kRun, 1'000, 100);
   build.Add(thread, "beside", Category::kScope, 2'000, 100);
-  profile::Run run;
-  run.mode = RunMode::kPairOn;
-  run.start_ns = 1'000;
-  run.dur_ns = 100;
-  run.slice_count = 1;
-  build.profile.runs.push_back(run);
+  build.profile.runs.push_back(RunOf(RunMode::kPairOn, 1'000, 100, 1));
   Recording recording;
   recording.profile = std::move(build.profile);
   const Recording read = ReadBytes(WriteRecording(recording));

@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/saturating.h"
+
 namespace inferprobe::perfetto {
 
 using profile::kNone;
 using profile::Run;
 using profile::Slice;
 using profile::TrackType;
-
-namespace {
-
-int64_t SaturatedEnd(int64_t start_ns, int64_t dur_ns) {
-  int64_t end_ns = 0;
-  return __builtin_add_overflow(start_ns, dur_ns, &end_ns) ? std::numeric_limits<int64_t>::max()
-                                                           : end_ns;
-}
-
-}  // namespace
 
 bool RunPlan::IsWritten(const Slice& slice) const {
   if (slice.track >= profile_->tracks.size()) return false;
@@ -61,7 +53,7 @@ void RunPlan::Learn(uint32_t first, uint32_t count) {
     } else {
       own_[own] = run;
     }
-    Span span{it.start_ns, SaturatedEnd(it.start_ns, std::max<int64_t>(it.dur_ns, 0)), run};
+    Span span{it.start_ns, base::SaturatingAdd(it.start_ns, std::max<int64_t>(it.dur_ns, 0)), run};
     uint32_t written = 0;
     for (uint32_t i = it.first_slice; i < EndOf(run); ++i) {
       const Slice& slice = profile_->slices[i];

@@ -94,7 +94,6 @@ class Slices {
   struct MarkedRun {
     RunFacts facts;
     bool known = false;               // whether there are facts
-    bool is_run = true;               // false: a slice that can be none said so
     uint32_t slice = profile::kNone;  // its own
     uint32_t members = 0;
     uint32_t next = 0;  // where its next slice goes

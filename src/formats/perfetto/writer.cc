@@ -23,7 +23,6 @@ constexpr int64_t kEpochNs = 1'000'000'000;
 constexpr uint64_t kCheapEpochBytes = 1024;  // of texts
 constexpr size_t kDrainBytes = size_t{1} << 15;
 constexpr const char* kOwnTrack = "inferprobe";
-constexpr const char* kRunsTrack = "inferprobe runs";
 
 void AddClock(pbf_builder<ClockSnapshot>& snapshot, uint32_t id, int64_t time_ns,
               bool incremental = false) {
@@ -237,7 +236,7 @@ void Writer::CountBegins(const std::vector<Event>& events, uint32_t first_slice,
 void Writer::AddRunMarks(uint64_t end, std::vector<Event>& events) {
   for (const uint32_t run : runs_.TakeMarks(end)) {
     if (run_marks_uuid_ == 0) {
-      run_marks_uuid_ = DescribeNamedTrack(0, kRunsTrack, nullptr, kRunsMark);
+      run_marks_uuid_ = DescribeNamedTrack(0, std::string(kRunsMark), nullptr, kRunsMark);
     }
     const int64_t time_ns = std::max<int64_t>(profile_->runs[run].start_ns, 0);
     events.push_back({time_ns, run_marks_uuid_, run, EventType::kRunMark, 0});

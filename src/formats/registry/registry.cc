@@ -74,10 +74,14 @@ bool IsRings(std::string_view head, uint64_t) { return record::LooksLikeBlock(he
 
 // Those with a mark at a fixed place come first. A Perfetto trace has none, only a shape.
 constexpr Format kFormats[] = {
-    {"etdump", "ETDump", ".etdp", IsEtdump, ReadEtdump},
-    {"rings", "inferprobe recording", "", IsRings, ReadRings},
-    {"json", "inferprobe result", ".json", result_json::LooksLikeResult, ReadResult},
-    {"perfetto", "Perfetto trace", ".pftrace", perfetto::LooksLikeTrace, ReadPerfetto},
+    {"etdump", "ETDump", {".etdp"}, IsEtdump, ReadEtdump},
+    {"rings", "inferprobe recording", {}, IsRings, ReadRings},
+    {"json", "inferprobe result", {".json"}, result_json::LooksLikeResult, ReadResult},
+    {"perfetto",
+     "Perfetto trace",
+     {".pftrace", ".perfetto-trace"},
+     perfetto::LooksLikeTrace,
+     ReadPerfetto},
 };
 
 std::string Known();
@@ -130,14 +134,16 @@ std::span<const Format> Formats() { return kFormats; }
 
 const Format* FormatByName(std::string_view name) {
   for (const Format& format : kFormats) {
-    if (format.name == name && !format.suffix.empty()) return &format;
+    if (format.name == name && format.IsWritten()) return &format;
   }
   return nullptr;
 }
 
 const Format* FormatBySuffix(std::string_view path) {
   for (const Format& format : kFormats) {
-    if (!format.suffix.empty() && path.ends_with(format.suffix)) return &format;
+    for (const std::string_view suffix : format.suffixes) {
+      if (!suffix.empty() && path.ends_with(suffix)) return &format;
+    }
   }
   return nullptr;
 }
@@ -145,7 +151,7 @@ const Format* FormatBySuffix(std::string_view path) {
 std::string WritableNames() {
   std::string list;
   for (const Format& format : kFormats) {
-    if (!format.suffix.empty()) list += (list.empty() ? "" : ", ") + std::string(format.name);
+    if (format.IsWritten()) list += (list.empty() ? "" : ", ") + std::string(format.name);
   }
   return list;
 }

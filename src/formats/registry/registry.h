@@ -8,6 +8,7 @@
 // trace.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,11 +28,14 @@ struct Opened {
 };
 
 struct Format {
-  std::string_view name;    // "etdump"
-  std::string_view title;   // "ETDump"
-  std::string_view suffix;  // of files that are written: ".etdp"; "": cannot be written
+  std::string_view name;   // "etdump"
+  std::string_view title;  // "ETDump"
+  // Of files that are written: ".etdp"; the first is the usual one, none: it cannot be written.
+  std::array<std::string_view, 2> suffixes;
   bool (*recognise)(std::string_view head, uint64_t bytes);
   Result<Opened> (*read)(const std::string& path, const profile::ReadOptions& options);
+
+  [[nodiscard]] constexpr bool IsWritten() const { return !suffixes[0].empty(); }
 };
 
 std::span<const Format> Formats();

@@ -118,7 +118,8 @@ TEST(Formats, AreFoundByNameAndByEnding) {
   EXPECT_EQ(FormatBySuffix("b.pftrace.json")->name, "json");
   EXPECT_EQ(FormatBySuffix("b.ETDP"), nullptr);
   EXPECT_EQ(FormatBySuffix(""), nullptr);
-  EXPECT_EQ(FormatByName("perfetto")->suffix, ".pftrace");
+  EXPECT_EQ(FormatByName("perfetto")->suffixes[0], ".pftrace");
+  EXPECT_EQ(FormatBySuffix("b.perfetto-trace")->name, "perfetto");
   EXPECT_EQ(FormatByName("rings"), nullptr) << "it cannot be written";
   EXPECT_EQ(WritableNames(), "etdump, json, perfetto");
 }

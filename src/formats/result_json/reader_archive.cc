@@ -12,9 +12,6 @@ using Type = JsonTree::Type;
 constexpr const char* kHint = "docs/formats/result.md describes the format";
 // Doubles up to here hold every integer: one with a fraction of .0 is meant as such.
 constexpr double kLargestWhole = 9007199254740992.0;
-// Nothing that is measured comes near; what is computed from it (nanoseconds of milliseconds,
-// ratios, squares) stays finite.
-constexpr double kLargest = 1e30;
 
 }  // namespace
 
@@ -157,7 +154,9 @@ void ReaderArchive::ValueAt(uint32_t node, double& value) {
   const JsonTree::Node& found = tree_.at(node);
   switch (found.type) {
     case Type::kFloat:
-      if (!(std::fabs(found.real) <= kLargest)) return Mismatch(node, "a number up to 1e30");
+      if (!(std::fabs(found.real) <= profile::kLargestFigure)) {
+        return Mismatch(node, "a number up to 1e30");
+      }
       value = found.real;
       return;
     case Type::kUint:
