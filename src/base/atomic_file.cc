@@ -24,6 +24,7 @@ namespace {
 constexpr size_t kBufferBytes = size_t{1} << 16;
 
 constexpr std::string_view kPartial = ".partial";
+constexpr std::string_view kStandardOutput = "/dev/stdout";
 constexpr int kTries = 10;
 
 // Where the bytes go. With --force a link to a file stays: its target is what is replaced.
@@ -108,6 +109,8 @@ std::string LinkText(const std::string& path) {
 // What is at `path`, and whether it may be replaced.
 Result<Target> FindTarget(const std::string& path, Overwrite overwrite) {
   if (path.empty()) return MakeError(ErrorCode::kInvalidArgument, "the output's path is empty");
+  // Also where a shell has made a file of it, which is then there already.
+  if (path == kStandardOutput) return Target{path, true};
   INFERPROBE_RETURN_IF_ERROR(CheckFolder(DirectoryOf(path)));
   struct stat info = {};
   if (lstat(path.c_str(), &info) != 0) {
@@ -174,6 +177,12 @@ Result<void> CheckTarget(const Target& target, Overwrite overwrite) {
 }
 
 Result<OwnedFd> OpenDirect(const std::string& path) {
+  if (path == kStandardOutput) {
+    // Not opened anew: that would begin at the start of a file that a shell appends to.
+    OwnedFd same(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!same.valid()) return IoError("write", path, errno);
+    return same;
+  }
   // A pipe without a reader would hold the open() until one comes.
   OwnedFd fd(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd.valid() && errno == ENXIO) {

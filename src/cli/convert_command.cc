@@ -117,7 +117,7 @@ int RunConvertCommand(const ConvertCommand& command) {
   if (!opened) return PrintError(opened.error());
 
   LossCounts losses;
-  std::string what;
+  std::string what;  // the source holds; what of it has no place in the target, the losses tell
   if ((*target)->name == "json") {
     const profile::PerfResult result = formats::FiguresOf(*std::move(opened));
     auto written =
@@ -143,8 +143,8 @@ int RunConvertCommand(const ConvertCommand& command) {
   }
   if (!command.quiet) {
     auto printed =
-        PrintSummary(fmt::format("wrote      {}   {}, of {}\n{}", base::TerminalText(command.out),
-                                 what, base::TerminalText(command.in), report::LossTable(losses)),
+        PrintSummary(fmt::format("wrote      {}   of {}: {}\n{}", base::TerminalText(command.out),
+                                 base::TerminalText(command.in), what, report::LossTable(losses)),
                      command.out);
     if (!printed) return PrintError(printed.error());
   }

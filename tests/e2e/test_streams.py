@@ -50,6 +50,26 @@ def test_what_goes_to_standard_output_is_the_data_alone(
     assert piped.stderr.startswith(b"wrote      /dev/stdout")
 
 
+@pytest.mark.parametrize("before", ["", "kept\n"])
+def test_standard_output_may_be_a_file(
+    command: str, etdump: Path, tmp_path: Path, before: str
+) -> None:
+    out = tmp_path / "out"
+    out.write_text(before)
+    with out.open("a") as appended:
+        said = subprocess.run(
+            [command, "convert", etdump, "/dev/stdout", "--to", "json"],
+            stdout=appended,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert said.returncode == 0, said.stderr
+    text = out.read_text()
+    assert text.startswith(before)
+    assert json.loads(text[len(before) :])["schema_version"] == 1
+
+
 @pytest.mark.parametrize("flags", [["--events"], ["--format", "json"], []])
 def test_a_file_size_limit_is_an_error(
     command: str, etdump: Path, tmp_path: Path, flags: list[str]
