@@ -74,7 +74,7 @@ stamped() { [[ -f $VENV/stamp-$1 && $(<"$VENV/stamp-$1") == "$(stamp_of "${@:2}"
 # python_packages NAME [--no-deps]: installs tools/requirements-NAME.txt.
 python_packages() {
   local file=tools/requirements-$1.txt
-  local inputs=("$file" tools/constraints.txt tools/requirements-python.txt)
+  local inputs=("$file" tools/constraints.txt tools/requirements-{python,test}.txt)
   stamped "$1" "${inputs[@]}" && return
   say "installing Python packages into $VENV: $file"
   local quiet=(-q --disable-pip-version-check --no-input)
