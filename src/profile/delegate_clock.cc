@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "profile/engine_track.h"
 #include "profile/leave_out.h"
 
 namespace inferprobe::profile {
@@ -18,11 +19,6 @@ namespace {
 
 constexpr int64_t kLatestNs = int64_t{1} << 61;  // so that start and length can be added
 constexpr size_t kMostListed = 8;
-
-// "DELEGATE_CALL@3 (engine-reported, ...)" is the track of the delegate "DELEGATE_CALL@3".
-std::string_view DelegateName(std::string_view track_name) {
-  return track_name.substr(0, track_name.rfind(" (engine-reported"));
-}
 
 bool Fits(std::string_view wanted, std::string_view name) {
   if (wanted == name) return true;
@@ -93,7 +89,7 @@ void Scale(const Ticks& ns_per_tick, Profile* profile) {
 tl::unexpected<Error> NoSuchDelegate(const std::string& wanted, const Recording& recording) {
   std::set<std::string_view> names;
   for (const Track& track : recording.profile.tracks) {
-    if (track.type == TrackType::kEngine) names.insert(DelegateName(track.name));
+    if (track.type == TrackType::kEngine) names.insert(DelegateOfTrack(track.name));
   }
   std::string list;
   size_t listed = 0;
@@ -115,7 +111,7 @@ tl::unexpected<Error> NoSuchDelegate(const std::string& wanted, const Recording&
 const DelegateClock* FindDelegateClock(const std::vector<DelegateClock>& clocks,
                                        std::string_view track_name) {
   for (const DelegateClock& clock : clocks) {
-    if (Fits(clock.name, DelegateName(track_name))) return &clock;
+    if (Fits(clock.name, DelegateOfTrack(track_name))) return &clock;
   }
   return nullptr;
 }
@@ -127,7 +123,7 @@ Result<void> ApplyDelegateClocks(const std::vector<DelegateClock>& clocks, Recor
     bool any = false;
     for (uint32_t i = 0; i < profile.tracks.size(); ++i) {
       const Track& track = profile.tracks[i];
-      const std::string_view name = DelegateName(track.name);
+      const std::string_view name = DelegateOfTrack(track.name);
       if (track.type != TrackType::kEngine || !Fits(clock.name, name)) continue;
       any = true;
       if (!track.in_ticks) {
@@ -153,7 +149,7 @@ Result<void> ApplyDelegateClocks(const std::vector<DelegateClock>& clocks, Recor
     track.in_ticks = false;
     track.tick_ns = *ns_per_tick[i];
     track.name = fmt::format("{} (engine-reported, ticks of {:g} ns, start times not measured)",
-                             DelegateName(track.name), track.tick_ns);
+                             DelegateOfTrack(track.name), track.tick_ns);
   }
   return {};
 }

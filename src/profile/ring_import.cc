@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "profile/engine_track.h"
 
 namespace inferprobe::profile {
 namespace {
@@ -66,7 +67,10 @@ bool OpenedNotBefore(uint32_t id, uint32_t other) { return static_cast<int32_t>(
 }  // namespace
 
 RingImporter::RingImporter(Profile* profile, uint16_t process, EngineTrackName engine_track_name)
-    : profile_(profile), process_(process), engine_track_name_(std::move(engine_track_name)) {
+    : profile_(profile),
+      notes_(profile),
+      process_(process),
+      engine_track_name_(std::move(engine_track_name)) {
   if (!engine_track_name_) {
     engine_track_name_ = [](int32_t instruction) {
       return instruction < 0
@@ -242,8 +246,31 @@ void RingImporter::AddTicksSlice(Ring& ring, const Cell& cell, Category category
   slice->category = category;
   slice->args = args;
   if (category == Category::kRun && cell.name == 0) slice->name = profile_->strings.Intern("run");
+  // Loading a delegate: until a run ends in which it was done.
+  if (category == Category::kOther && notes_.IsHostWall(*slice, kDelegateLoad)) {
+    slice->category = Category::kLoad;
+    ring.loads.push_back(static_cast<uint32_t>(profile_->slices.size()));
+  }
   AddSlice(ring, cell, *slice);
   if (category == Category::kRun) AddRun(ring, cell, *slice);
+}
+
+uint32_t RingImporter::EngineTrack(Ring& ring, int32_t instruction, const DelegateNote* note) {
+  const Kind kind = note != nullptr ? note->kind : Kind::kEngineReported;
+  std::string clock = note != nullptr ? ShortClockName(note->clock) : "";
+  auto [place, fresh] =
+      ring.engine_tracks.try_emplace({instruction, kind, std::move(clock)}, kNone);
+  if (!fresh) return place->second;
+  Track track;
+  track.name = engine_track_name_(instruction);
+  if (kind != Kind::kEngineReported) {
+    track.name = NameOfEngineTrack(DelegateOfTrack(track.name), kind, std::get<2>(place->first));
+  }
+  track.type = TrackType::kEngine;
+  track.kind = kind;
+  track.pid = reader_->facts().pid;
+  track.parent = ring.track;
+  return place->second = AddTrack(std::move(track));
 }
 
 void RingImporter::AddEngineSlice(Ring& ring, const Cell& cell, int32_t instruction,
@@ -254,20 +281,15 @@ void RingImporter::AddEngineSlice(Ring& ring, const Cell& cell, int32_t instruct
   };
   std::optional<Slice> slice = Timed(cell, engine_ns(cell.start), engine_ns(cell.end));
   if (!slice) return;
-  if (cell.parent == 0) profile_->losses.Add(Loss::kEngineOpsOutsideCall);
-  auto [place, fresh] = ring.engine_tracks.try_emplace(instruction, kNone);
-  if (fresh) {
-    Track track;
-    track.name = engine_track_name_(instruction);
-    track.type = TrackType::kEngine;
-    track.kind = Kind::kEngineReported;
-    track.pid = reader_->facts().pid;
-    track.parent = ring.track;
-    place->second = AddTrack(std::move(track));
-  }
-  slice->track = static_cast<uint16_t>(place->second);
   slice->category = Category::kDelegateOp;
   slice->args = args;
+  const DelegateNote* note = notes_.Of(*slice);
+  // Host wall time has no place on an engine's track; only a damaged record says so.
+  if (note != nullptr && note->IsHostWall()) note = nullptr;
+  // A device's time may come after its call, and says of which it is.
+  const bool device = note != nullptr && note->kind == Kind::kDevice;
+  if (cell.parent == 0 && !device) profile_->losses.Add(Loss::kEngineOpsOutsideCall);
+  slice->track = static_cast<uint16_t>(EngineTrack(ring, instruction, note));
   AddSlice(ring, cell, *slice);
 }
 
@@ -299,6 +321,9 @@ void RingImporter::AddRun(Ring& ring, const Cell& cell, const Slice& slice) {
   while (first > stretch_begin_ &&
          (slices[first - 1].track != ring.track || slices[first - 1].start_ns >= slice.start_ns)) {
     --first;
+  }
+  for (; !ring.loads.empty() && ring.loads.back() >= first; ring.loads.pop_back()) {
+    profile_->slices[ring.loads.back()].category = Category::kOther;
   }
   Run run;
   run.mode = static_cast<RunMode>(mode);

@@ -15,9 +15,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "profile/delegate_note.h"
 #include "profile/model.h"
 #include "profile/recording.h"
 #include "record/block_reader.h"
@@ -59,7 +61,9 @@ class RingImporter {
     uint32_t owner = 0;
     uint32_t track = kNone;
     std::vector<Waiting> waiting;  // the innermost last
-    std::map<int32_t, uint32_t> engine_tracks;
+    // By instruction, and by what a delegate's note says its time is.
+    std::map<std::tuple<int32_t, Kind, std::string>, uint32_t> engine_tracks;
+    std::vector<uint32_t> loads;  // of delegates, in no run so far
     uint32_t last_run = kNone;
     uint64_t dropped = 0;
     bool damaged = false;
@@ -69,6 +73,7 @@ class RingImporter {
   // Reads the cell at `at` with what belongs to it; returns how many cells that were.
   uint64_t ReadGroup(Ring& ring, const record::BlockReader::Cells& cells, uint64_t at);
   void AddTicksSlice(Ring& ring, const record::Cell& cell, Category category, uint32_t args);
+  uint32_t EngineTrack(Ring& ring, int32_t instruction, const DelegateNote* note);
   void AddEngineSlice(Ring& ring, const record::Cell& cell, int32_t instruction, uint32_t args);
   void AddSlice(Ring& ring, const record::Cell& cell, const Slice& slice);
   void AddRun(Ring& ring, const record::Cell& cell, const Slice& slice);
@@ -81,6 +86,7 @@ class RingImporter {
   StringId Name(uint32_t id);
 
   Profile* profile_;
+  DelegateNotes notes_;
   uint16_t process_;
   EngineTrackName engine_track_name_;
   std::optional<record::BlockReader> reader_;

@@ -118,6 +118,70 @@ TEST_F(RingImport, AParentThatEndsInALaterDrain) {
   EXPECT_EQ(ParentOf("second"), "outer");
 }
 
+// The cells of an event with metadata, as tracers publish them.
+class NotedEvents : public RingImport {
+ protected:
+  void PutNoted(const Cell& cell, std::string_view note) {
+    Put(cell);
+    Put({~uint64_t{0}, 0, 0, record::kNoInstruction, static_cast<uint32_t>(note.size()),
+         PackInfo(CellType::kExtension, 0)});
+    for (size_t at = 0; at < note.size(); at += 28) {
+      Cell bytes{0, 0, 0, 0, 0, PackInfo(CellType::kBytes, 0)};
+      std::memcpy(&bytes, note.data() + at, std::min<size_t>(28, note.size() - at));
+      Put(bytes);
+    }
+  }
+  // An engine's times are nanoseconds already.
+  static Cell Logged(const char* name, uint64_t start, uint64_t end, uint32_t id, uint32_t parent) {
+    return {start, end, InternName(name), id, parent, PackInfo(CellType::kDelegateOp, 2)};
+  }
+  [[nodiscard]] const Track& TrackOf(std::string_view name) const {
+    return profile_.tracks[SliceNamed(name).track];
+  }
+};
+
+TEST_F(NotedEvents, StandOnTracksOfTheirKind) {
+  PutNoted(Made(CellType::kOther, "x.enqueue_host", 320, 330, 4, 3), R"({"kind":"host_wall"})");
+  PutNoted(Made(CellType::kOther, "x.delegate", 310, 340, 3, 2),
+           R"({"kind":"host_wall","mode":"asynchronous"})");
+  PutNoted(Logged("layer", 5, 9, 5, 2), R"({"kind":"engine_reported"})");
+  PutNoted(Logged("x.device", 5, 9, 6, 2), R"({"kind":"device","clock":"cuda event","call":1})");
+  Put(Logged("plain", 5, 9, 7, 2));
+  Put(Made(CellType::kDelegateCall, "DELEGATE_CALL", 305, 350, 2, 1, 2));
+  Put(Made(CellType::kRun, "", 300, 400, 1, 0, static_cast<uint32_t>(RunMode::kPairOn)));
+  PutNoted(Logged("y.device", 5, 9, 8, 0), R"({"kind":"device","clock":"cuda event","call":2})");
+  importer_.Drain();
+
+  EXPECT_EQ(TrackOf("x.delegate").kind, Kind::kHostWall);
+  EXPECT_EQ(SliceNamed("x.delegate").category, Category::kOther);
+  EXPECT_EQ(ParentOf("x.enqueue_host"), "x.delegate");
+  EXPECT_EQ(ParentOf("x.delegate"), "DELEGATE_CALL");
+  EXPECT_EQ(TrackOf("layer").kind, Kind::kEngineReported);
+  EXPECT_EQ(SliceNamed("layer").track, SliceNamed("plain").track);
+  EXPECT_EQ(TrackOf("x.device").kind, Kind::kDevice);
+  EXPECT_EQ(TrackOf("x.device").name, "delegate at instruction 2 (device, cuda event)");
+  EXPECT_EQ(SliceNamed("y.device").track, SliceNamed("x.device").track);
+  // A device's time may come when its call is over.
+  EXPECT_EQ(Lost(Loss::kEngineOpsOutsideCall), 0U);
+}
+
+TEST_F(NotedEvents, HostTimeOnAnEnginesTrackIsNoneOfIts) {
+  PutNoted(Logged("odd", 5, 9, 5, 0), R"({"kind":"host_wall"})");
+  importer_.Drain();
+  EXPECT_EQ(TrackOf("odd").kind, Kind::kEngineReported);
+}
+
+TEST_F(NotedEvents, LoadingADelegateIsLoadingUntilARunIsAroundIt) {
+  PutNoted(Made(CellType::kOther, "x.delegate_load", 100, 110, 1, 0), R"({"kind":"host_wall"})");
+  Put(Made(CellType::kOther, "z.delegate_load", 120, 130, 2, 0));  // of nobody's kit
+  PutNoted(Made(CellType::kOther, "y.delegate_load", 310, 320, 4, 3), R"({"kind":"host_wall"})");
+  Put(Made(CellType::kRun, "", 300, 400, 3, 0, static_cast<uint32_t>(RunMode::kPairOn)));
+  importer_.Drain();
+  EXPECT_EQ(SliceNamed("x.delegate_load").category, Category::kLoad);
+  EXPECT_EQ(SliceNamed("y.delegate_load").category, Category::kOther);
+  EXPECT_EQ(SliceNamed("z.delegate_load").category, Category::kOther);
+}
+
 TEST_F(RingImport, ARunAndWhatLiesInIt) {
   Put(Made(CellType::kLoad, "load", 0, 90, 1, 0));
   // A run without profiling, then one with.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,19 +16,23 @@
 #include "formats/etdump/block_name.h"
 #include "formats/etdump/text_reader.h"
 #include "profile/delegate_clock.h"
+#include "profile/delegate_note.h"
+#include "profile/engine_track.h"
 #include "profile/leave_out.h"
 
 namespace inferprobe::etdump {
 namespace {
 
 using profile::Category;
+using profile::Kind;
 using profile::kNone;
 using profile::Loss;
 using profile::Slice;
 using profile::SliceArgs;
 
 constexpr uint64_t kLargestTime = uint64_t{1} << 62;
-constexpr size_t kMaxTracks = 0xFFFF;  // Slice::track has 16 bits
+constexpr size_t kMaxTracks = 0xFFFF;   // Slice::track has 16 bits
+constexpr size_t kTracksForOthers = 8;  // those that are shared: one for each kind, noted or not
 constexpr uint32_t kHostTrack = 0;
 constexpr size_t kGuesses = 1 << 14;
 constexpr std::string_view kDelegateCall = "DELEGATE_CALL";
@@ -68,7 +73,8 @@ class Reader {
         unit_ns_(options.input_unit_ns),
         into_(*into),
         out_(into->profile),
-        texts_(walk_.bytes(), &into->profile) {
+        texts_(walk_.bytes(), &into->profile),
+        notes_(&into->profile) {
     if (unit_ns_ <= 0) unit_ns_ = 1;
   }
 
@@ -94,6 +100,14 @@ class Reader {
   }
 
  private:
+  // What the delegate kit noted is on the host's clock, and kept apart from what was not.
+  struct TrackKey {
+    int32_t instruction = -1;
+    bool noted = false;
+    Kind kind = Kind::kEngineReported;
+    std::string clock;
+    auto operator<=>(const TrackKey&) const = default;
+  };
   struct EngineTrack {
     uint32_t track = kNone;
     uint64_t reports = 0;
@@ -118,6 +132,7 @@ class Reader {
     lost_method_ = false;
     open_.clear();
     reported_.clear();
+    loads_.clear();
     for (uint32_t i = 0; i < block.events; ++i) {
       const ::etdump::Event* event = walk_.EventOf(block, i);
       if (event == nullptr) return walk_.BrokenEvent(block, i);
@@ -125,22 +140,42 @@ class Reader {
       if (texts_.overlap()) return TextsOverlap();
     }
     for (const auto& [instruction, slices] : reported_) {
-      out_.losses.Add(Loss::kEngineOpsOutsideCall, slices.size());
-      EngineTrack& track = TrackOf(instruction);
-      track.reports += slices.size();
-      track.elsewhere += slices.size();  // on whose clock, no call tells
-      for (const uint32_t slice : slices) {
-        out_.slices[slice].track = static_cast<uint16_t>(track.track);
+      for (const uint32_t index : slices) {
+        Slice& slice = out_.slices[index];
+        const profile::DelegateNote* note = notes_.Of(slice);
+        EngineTrack& track = TrackOf(instruction, note);
+        ++track.reports;
+        ++track.elsewhere;  // on whose clock, no call tells
+        slice.track = static_cast<uint16_t>(track.track);
+        // A device's time may come after its call, and says of which it is.
+        if (note == nullptr || note->kind != Kind::kDevice) {
+          out_.losses.Add(Loss::kEngineOpsOutsideCall);
+        }
       }
     }
-    if (out_.runs.size() > block_runs_) return {};
-    // A method whose times were dropped is not one that was never told of.
-    if (has_calls_ && !lost_method_) {
-      AddRunOfSpan();
-    } else if (block_lost_) {
-      out_.losses.Add(Loss::kIncompleteRun);  // nothing of it is left that could say so
+    if (out_.runs.size() == block_runs_) {
+      // A method whose times were dropped is not one that was never told of.
+      if (has_calls_ && !lost_method_) {
+        AddRunOfSpan();
+      } else if (block_lost_) {
+        out_.losses.Add(Loss::kIncompleteRun);  // nothing of it is left that could say so
+      }
     }
+    MarkLoads();
     return {};
+  }
+
+  // What loads a delegate is loading where it lies in no run.
+  void MarkLoads() {
+    for (const uint32_t index : loads_) {
+      Slice& load = out_.slices[index];
+      const auto run = std::upper_bound(
+          out_.runs.begin() + static_cast<ptrdiff_t>(block_runs_), out_.runs.end(), load.start_ns,
+          [](int64_t start_ns, const profile::Run& it) { return start_ns < it.start_ns; });
+      const bool in_run = run != out_.runs.begin() + static_cast<ptrdiff_t>(block_runs_) &&
+                          load.start_ns < std::prev(run)->start_ns + std::prev(run)->dur_ns;
+      if (!in_run) load.category = Category::kLoad;
+    }
   }
 
   tl::unexpected<Error> TextsOverlap() const {
@@ -197,9 +232,18 @@ class Reader {
       }
       args.metadata = texts_.Metadata(BytesOf(it.delegate_debug_metadata()));
     }
+    const profile::DelegateNote* note = notes_.At(args.metadata);
+    if (note != nullptr && it.chain_index() < 0) args.instruction = -1;
     slice.args = Args(args, guess);
     guess.name = slice.name;
-    by_delegate ? AddReported(slice, args, start, end) : AddHosts(slice, args, start, end);
+    if (!by_delegate) return AddHosts(slice, args, start, end);
+    if (note == nullptr || !note->IsHostWall()) return AddReported(slice, args, start, end);
+    if (IsBeyond(end)) return LeaveOut(Loss::kTimeOutOfRange, "");
+    slice.category = Category::kOther;
+    if (out_.Name(slice).ends_with(profile::kDelegateLoad)) {
+      loads_.push_back(static_cast<uint32_t>(out_.slices.size()));
+    }
+    AddHosts(slice, args, start, end);
   }
 
   // The run that it was part of is not whole any more.
@@ -248,9 +292,9 @@ class Reader {
     for (const int32_t instruction : {args.instruction, -1}) {
       const auto reports = reported_.find(instruction);
       if (reports == reported_.end()) continue;
-      EngineTrack& track = TrackOf(args.instruction);
       for (const uint32_t op : reports->second) {
         Slice& slice = out_.slices[op];
+        EngineTrack& track = TrackOf(args.instruction, notes_.Of(slice));
         slice.parent = call;
         slice.track = static_cast<uint16_t>(track.track);
         const auto op_start = static_cast<uint64_t>(slice.start_ns);
@@ -262,36 +306,53 @@ class Reader {
     }
   }
 
-  // Instructions beyond what tracks there can be share one, and that is counted.
-  EngineTrack& TrackOf(int32_t instruction) {
-    auto found = engine_tracks_.find(instruction);
+  EngineTrack& TrackOf(int32_t instruction, const profile::DelegateNote* note) {
+    if (note == last_note_ && last_track_ != nullptr && instruction == last_instruction_) {
+      return *last_track_;
+    }
+    TrackKey key{.instruction = instruction, .clock = {}};
+    if (note != nullptr) {
+      key = {instruction, true, note->kind, profile::ShortClockName(note->clock)};
+    }
+    last_note_ = note;
+    last_instruction_ = instruction;
+    last_track_ = &TrackOf(std::move(key));
+    return *last_track_;
+  }
+
+  // Instructions and clocks beyond what tracks there can be share one, and that is counted.
+  EngineTrack& TrackOf(TrackKey key) {
+    auto found = engine_tracks_.find(key);
     if (found != engine_tracks_.end()) return found->second;
-    if (out_.tracks.size() + 1 >= kMaxTracks && instruction != kOtherInstructions) {
+    if (out_.tracks.size() + kTracksForOthers >= kMaxTracks &&
+        key.instruction != kOtherInstructions) {
       out_.losses.Add(Loss::kTooLarge);
-      return TrackOf(kOtherInstructions);
+      return TrackOf({kOtherInstructions, key.noted, key.kind, ""});
     }
     EngineTrack track;
     track.track = static_cast<uint32_t>(out_.tracks.size());
     profile::Track row;
     row.type = profile::TrackType::kEngine;
-    row.kind = profile::Kind::kEngineReported;
+    row.kind = key.kind;
     row.parent = kHostTrack;
     out_.tracks.push_back(std::move(row));
-    return engine_tracks_.emplace(instruction, track).first->second;
+    return engine_tracks_.emplace(std::move(key), track).first->second;
   }
 
   // Only now is it known on whose clock each delegate reported.
   void FinishEngineTracks() {
-    for (auto& [instruction, track] : engine_tracks_) {
+    for (auto& [key, track] : engine_tracks_) {
       profile::Track& row = out_.tracks[track.track];
-      row.name = instruction == kOtherInstructions ? std::string("other delegates")
-                 : instruction < 0                 ? std::string(kDelegateCall)
-                                   : fmt::format("{}@{}", kDelegateCall, instruction);
+      row.name = key.instruction == kOtherInstructions ? std::string("other delegates")
+                 : key.instruction < 0                 ? std::string(kDelegateCall)
+                                       : fmt::format("{}@{}", kDelegateCall, key.instruction);
       // A clock that the user knows is the delegate's own, wherever its times lie.
-      row.in_ticks = track.elsewhere * 2 > track.reports ||
-                     profile::FindDelegateClock(clocks_, row.name) != nullptr;
-      row.name += row.in_ticks ? " (engine-reported, ticks of an unknown clock)"
-                               : " (engine-reported, start times not measured)";
+      row.in_ticks = !key.noted && (track.elsewhere * 2 > track.reports ||
+                                    profile::FindDelegateClock(clocks_, row.name) != nullptr);
+      const char* detail = row.in_ticks                        ? "ticks of an unknown clock"
+                           : key.kind == Kind::kEngineReported ? "start times not measured"
+                                                               : key.clock.c_str();
+      row.name = profile::NameOfEngineTrack(row.name, key.kind, detail);
     }
     if (unit_ns_ == 1 || engine_tracks_.empty()) return;
     std::vector<bool> beyond(out_.slices.size());
@@ -391,10 +452,15 @@ class Reader {
   profile::Recording& into_;
   profile::Profile& out_;
   TextReader texts_;
+  profile::DelegateNotes notes_;
 
   std::vector<Guess> guesses_ = std::vector<Guess>(kGuesses);  // by place in the block
   std::vector<std::optional<Category>> categories_;            // by name
-  std::map<int32_t, EngineTrack> engine_tracks_;               // by instruction
+  std::map<TrackKey, EngineTrack> engine_tracks_;
+  // What TrackOf() found last.
+  const profile::DelegateNote* last_note_ = nullptr;
+  int32_t last_instruction_ = 0;
+  EngineTrack* last_track_ = nullptr;
   int64_t tick_ns_ = kCoarsestTickNs;
 
   // Of the block.
@@ -404,6 +470,7 @@ class Reader {
   bool has_calls_ = false;
   std::optional<Loss> block_lost_;  // by its name
   std::vector<uint32_t> open_;      // slices of the host that nothing encloses so far
+  std::vector<uint32_t> loads_;     // of delegates
   // Of delegates, by instruction: events whose call has not ended yet.
   std::unordered_map<int32_t, std::vector<uint32_t>> reported_;
   std::optional<Loss> lost_;  // the first since the last run's end

@@ -76,6 +76,89 @@ std::string_view ParentName(const profile::Profile& profile, const Slice& slice)
   return slice.parent == kNone ? "" : profile.Name(profile.slices[slice.parent]);
 }
 
+// What the delegate kit writes.
+MadeEvent Noted(const char* text, uint64_t start, uint64_t end, int32_t instruction,
+                const char* note) {
+  MadeEvent event = Reported(text, start, end, instruction);
+  event.metadata = note;
+  return event;
+}
+
+constexpr const char* kHostNote = R"({"kind":"host_wall"})";
+
+TEST(EtdumpReader, HostPhasesOfADelegateNestInItsCallAndReportsAreBesideThem) {
+  const Recording recording = MustRead(
+      {{"Execute",
+        {Noted("x.input_binding", 45, 55, 1, kHostNote), Reported("conv", 57, 60, 1),
+         Noted("x.delegate", 42, 80, 1, R"({"kind":"host_wall","mode":"blocking"})"),
+         Noted("layer", 50, 58, 1, R"({"kind":"engine_reported"})"),
+         Noted("x.layer_report", 81, 89, 1, R"({"kind":"host_wall","calls":3,"unit_ns":1000})"),
+         Op("DELEGATE_CALL", 40, 90, 1), Outside("Method::execute", 0, 100)}}});
+  const profile::Profile& profile = recording.profile;
+  const auto expect = [&](const char* name, Category category, const char* parent,
+                          profile::Kind kind) {
+    const Slice& slice = Find(profile, name);
+    EXPECT_EQ(slice.category, category) << name;
+    EXPECT_EQ(ParentName(profile, slice), parent) << name;
+    EXPECT_EQ(profile.tracks[slice.track].kind, kind) << name;
+    EXPECT_FALSE(profile.tracks[slice.track].in_ticks) << name;
+  };
+  using profile::Kind;
+  expect("x.delegate", Category::kOther, "DELEGATE_CALL", Kind::kHostWall);
+  expect("x.input_binding", Category::kOther, "x.delegate", Kind::kHostWall);
+  expect("x.layer_report", Category::kOther, "DELEGATE_CALL", Kind::kHostWall);
+  expect("conv", Category::kDelegateOp, "DELEGATE_CALL", Kind::kEngineReported);
+  expect("layer", Category::kDelegateOp, "DELEGATE_CALL", Kind::kEngineReported);
+  EXPECT_EQ(profile.metadata[profile.args[Find(profile, "x.input_binding").args].metadata],
+            kHostNote);
+  EXPECT_EQ(recording.profile.runs.size(), 1U);
+  EXPECT_EQ(profile.losses.Get(Loss::kEngineOpsOutsideCall), 0U);
+}
+
+TEST(EtdumpReader, DeviceTimesHaveTracksOfTheirOwnAlsoWhereNoCallIsAroundThem) {
+  constexpr const char* kCuda = R"({"kind":"device","clock":"cuda event","call":1})";
+  MadeEvent late = Noted("x.device", 7, 9, 0, kCuda);
+  late.chain = -1;
+  const Recording recording =
+      MustRead({{"Execute",
+                 {Noted("x.device", 900'000, 900'030, 1, kCuda), Op("DELEGATE_CALL", 40, 90, 1),
+                  Outside("Method::execute", 0, 100)}},
+                {"Default", {late}}});
+  const profile::Profile& profile = recording.profile;
+  ASSERT_EQ(profile.tracks.size(), 3U);
+  EXPECT_EQ(profile.tracks[1].kind, profile::Kind::kDevice);
+  EXPECT_EQ(profile.tracks[1].name, "DELEGATE_CALL@1 (device, cuda event)");
+  EXPECT_EQ(profile.tracks[2].name, "DELEGATE_CALL (device, cuda event)");
+  // What is noted is in nanoseconds, wherever it lies.
+  EXPECT_FALSE(profile.tracks[1].in_ticks);
+  EXPECT_EQ(profile.losses.Get(Loss::kEngineOpsOutsideCall), 0U);
+}
+
+TEST(EtdumpReader, LoadingADelegateIsLoadingOnlyOutsideOfRuns) {
+  const Recording recording = MustRead(
+      {{"Default",
+        {Noted("x.delegate_load", 12, 18, -1, kHostNote), Outside("Method::init", 10, 20)}},
+       {"Execute",
+        {Noted("y.delegate_load", 42, 48, 0, kHostNote), Op("DELEGATE_CALL", 40, 90, 0),
+         Outside("Method::execute", 30, 100)}}});
+  const profile::Profile& profile = recording.profile;
+  EXPECT_EQ(Find(profile, "x.delegate_load").category, Category::kLoad);
+  EXPECT_EQ(ParentName(profile, Find(profile, "x.delegate_load")), "Method::init");
+  EXPECT_EQ(Find(profile, "y.delegate_load").category, Category::kOther);
+  EXPECT_EQ(ParentName(profile, Find(profile, "y.delegate_load")), "DELEGATE_CALL");
+}
+
+TEST(EtdumpReader, AUnitOfTheUsersIsThatOfNotedTimesToo) {
+  const Recording recording =
+      MustRead({{"Execute",
+                 {Noted("x.delegate", 50, 60, 1, kHostNote),
+                  Noted("layer", 50, 58, 1, R"({"kind":"engine_reported"})"),
+                  Op("DELEGATE_CALL", 40, 90, 1), Outside("Method::execute", 10, 100)}}},
+               {.input_unit_ns = 1000, .delegate_clocks = {}});
+  EXPECT_EQ(Find(recording.profile, "x.delegate").dur_ns, 10'000);
+  EXPECT_EQ(Find(recording.profile, "layer").dur_ns, 8'000);
+}
+
 TEST(EtdumpReader, ARunIsATreeOfItsCalls) {
   const Recording recording = MustRead({TypicalRun()});
   const profile::Profile& profile = recording.profile;

@@ -88,6 +88,45 @@ MadeBlock RandomRun(std::mt19937& random, uint64_t at, bool other_clock) {
   return block;
 }
 
+TEST(EtdumpRoundTrip, WhatTheDelegateKitNotedStaysAsItWas) {
+  const auto noted = [](const char* text, uint64_t start, uint64_t end, const char* note) {
+    MadeEvent event;
+    event.id_text = text;
+    event.start = start;
+    event.end = end;
+    event.chain = 0;
+    event.instruction = 3;
+    event.metadata = note;
+    return event;
+  };
+  MadeEvent call = noted(nullptr, 100, 900, nullptr);
+  call.name = "DELEGATE_CALL";
+  MadeEvent method;
+  method.name = "Method::execute";
+  method.start = 50;
+  method.end = 1000;
+  MadeEvent load = noted("x.delegate_load", 10, 40, R"({"kind":"host_wall"})");
+  load.chain = -1;
+  load.instruction = 0;
+  const std::vector<MadeBlock> blocks = {
+      {"Default", {load}},
+      {"Execute",
+       {noted("x.enqueue_host", 120, 200, R"({"kind":"host_wall"})"),
+        noted("x.delegate", 110, 400, R"({"kind":"host_wall","mode":"asynchronous","call":1})"),
+        noted("conv", 130, 180, R"({"kind":"engine_reported","type":"C"})"),
+        noted("x.device", 5000, 5600, R"({"kind":"device","clock":"cuda event","call":1})"), call,
+        method}}};
+  const base::TemporaryFolder folder;
+  const std::string path = folder.path() + "/kit.etdp";
+  const auto first = ParseEtdump(MakeEtdump(blocks), "made", {});
+  ASSERT_TRUE(first) << first.error().message;
+  ASSERT_TRUE(WriteEtdump(first->profile, path, base::Overwrite::kRefuse));
+  const auto second = ReadEtdump(path, {});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(Described(*first), Described(*second));
+  EXPECT_EQ(first->profile.slices.size(), 7U);
+}
+
 TEST(EtdumpRoundTrip, WhatWasReadIsWrittenAndReadsTheSame) {
   std::mt19937 random(7);
   const base::TemporaryFolder folder;

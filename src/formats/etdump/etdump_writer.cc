@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "formats/etdump/block_name.h"
+#include "profile/delegate_note.h"
 
 namespace inferprobe::etdump {
 namespace {
@@ -144,7 +145,8 @@ class EndOrder {
 
 class Encoder {
  public:
-  Encoder(const Profile& profile, uint64_t max_bytes) : profile_(profile), max_bytes_(max_bytes) {}
+  Encoder(const Profile& profile, uint64_t max_bytes)
+      : profile_(profile), notes_(&profile), max_bytes_(max_bytes) {}
 
   Result<std::string_view> Encode() {
     // Times are unsigned in the file. Ours count from the machine's start; were one negative, all
@@ -259,7 +261,8 @@ class Encoder {
   // What ETDumpGen writes: a delegate's operator has a number or a text to be known by, and
   // metadata even when that is empty; other events have a name. Outside of instructions the chain
   // is -1 and the instruction 0. An operator that has a name beside that keeps it: the format has
-  // room, and Inspector shows it.
+  // room, and Inspector shows it. So is a host phase of the delegate kit, by what its metadata
+  // notes.
   Offset<::etdump::ProfileEvent> AddEvent(uint32_t index) {
     const Slice& slice = profile_.slices[index];
     const SliceArgs& args = ArgsOf(slice);
@@ -267,7 +270,8 @@ class Encoder {
     Offset<flatbuffers::String> name = 0;
     Offset<flatbuffers::String> debug_text = 0;
     Offset<flatbuffers::Vector<uint8_t>> metadata = 0;
-    if (slice.category == Category::kDelegateOp) {
+    const bool by_delegate = slice.category == Category::kDelegateOp || notes_.IsHostWall(slice);
+    if (by_delegate) {
       const bool unknown = args.delegate_debug_id == -1 && args.delegate_debug_name == 0;
       const profile::StringId identifier = unknown ? slice.name : args.delegate_debug_name;
       if (identifier != 0 || unknown) debug_text = Text(identifier);
@@ -281,7 +285,7 @@ class Encoder {
     ::etdump::ProfileEventBuilder event(builder_);
     event.add_end_time(start + static_cast<uint64_t>(slice.dur_ns));
     event.add_start_time(start);
-    if (slice.category == Category::kDelegateOp) {
+    if (by_delegate) {
       event.add_delegate_debug_metadata(metadata);
       event.add_delegate_debug_id_int(args.delegate_debug_id);
       event.add_delegate_debug_id_str(debug_text);
@@ -303,6 +307,7 @@ class Encoder {
   }
 
   const Profile& profile_;
+  profile::DelegateNotes notes_;
   const uint64_t max_bytes_;
   uint64_t repaired_ = 0;  // names
   uint64_t written_ = 0;   // events

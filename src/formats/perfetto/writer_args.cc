@@ -16,6 +16,9 @@ using profile::Track;
 using profile::TrackType;
 using protozero::pbf_builder;
 
+// A call, its whole-call event, a phase: more than this is a damaged profile.
+constexpr int kMostSteps = 8;
+
 void Writer::WriteArgs(std::string& body, uint32_t slice_index, uint8_t flags) {
   const Profile& profile = *profile_;
   const Slice& slice = profile.slices[slice_index];
@@ -104,13 +107,19 @@ uint8_t Writer::FlagsOf(uint32_t slice_index, uint32_t inside, uint32_t lane_ord
   return flags;
 }
 
-// The delegate call that an engine's slice is in; nullptr: none.
+// The delegate call that an engine's slice is in, also in an event of the host inside that call;
+// nullptr: none.
 const Slice* Writer::CallOf(const Slice& slice) const {
-  if (slice.category != profile::Category::kDelegateOp) return nullptr;
-  if (slice.parent >= profile_->slices.size()) return nullptr;
-  const Slice& parent = profile_->slices[slice.parent];
-  const bool is_call = parent.category == profile::Category::kDelegateCall && parent.start_ns >= 0;
-  return is_call ? &parent : nullptr;
+  using profile::Category;
+  if (slice.category != Category::kDelegateOp) return nullptr;
+  uint32_t at = slice.parent;
+  for (int steps = 0; steps < kMostSteps && at < profile_->slices.size(); ++steps) {
+    const Slice& outer = profile_->slices[at];
+    if (outer.category == Category::kDelegateCall) return outer.start_ns >= 0 ? &outer : nullptr;
+    if (outer.category != Category::kOther) return nullptr;
+    at = outer.parent;
+  }
+  return nullptr;
 }
 
 // Whether that is where a reader looks for it: on its thread, at its instruction.

@@ -12,6 +12,8 @@
 namespace inferprobe::perfetto {
 namespace {
 
+using profile::Kind;
+using profile::KindText;
 using profile::Track;
 using profile::TrackType;
 using protozero::pbf_builder;
@@ -26,14 +28,19 @@ bool IsRealThread(const Track& track) {
   return track.type == TrackType::kThread && Fits32(track.pid) && Fits32(track.tid);
 }
 
+bool NamesKind(const std::string& name, Kind kind) {
+  return name.find(KindText(kind)) != std::string::npos;
+}
+
 // What is shown of a track of this name.
 std::string LaneName(const Track& track, std::string name, uint32_t ordinal) {
   if (track.in_ticks) {
     if (name.find("ticks of an unknown clock") == std::string::npos) name += kInTicks;
     return name;
   }
-  if (track.type == TrackType::kEngine && name.find("engine-reported") == std::string::npos) {
-    name += kReported;
+  if (track.type == TrackType::kEngine && !NamesKind(name, track.kind)) {
+    name += track.kind == Kind::kEngineReported ? std::string(kReported)
+                                                : fmt::format(" ({})", KindText(track.kind));
   }
   if (ordinal == 1) name += " (overlap)";
   if (ordinal > 1) name += fmt::format(" (overlap {})", ordinal);
