@@ -2,6 +2,7 @@
 
     python samples/export.py                  # samples/*.pte, *.bpte and samples/data/*.npy
     python samples/export.py --fixtures       # tests/fixtures/executorch/*
+    python samples/export.py --mixed --into build/mixed   # with OpenVINO: for this machine alone
     python samples/export.py --only vision_xnnpack --into /tmp/x
 
 Needs torch and executorch; running the programs needs neither. The rule that people break: every
@@ -12,20 +13,18 @@ model here and you change the committed file.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 import pathlib
-from collections.abc import Callable
 
 import executorch.exir as exir
-import numpy as np
 import torch
-from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.devtools import BundledProgram
 from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
 from executorch.devtools.bundled_program.serialize import (
     serialize_from_bundled_program_to_flatbuffer,
 )
+from executorch.exir.passes import MemoryPlanningPass
+from programs import Writer, lower, seeded
 from torch import nn
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -164,6 +163,23 @@ class Cache(nn.Module):
         return torch.softmax(x @ self.keys.transpose(1, 2), -1) @ self.keys
 
 
+class Attention(nn.Module):
+    """One step of attention over a key-value cache that the caller owns and that it updates."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+
+    def forward(
+        self, x: torch.Tensor, position: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+    ) -> torch.Tensor:
+        keys.index_copy_(1, position, self.key(x))
+        values.index_copy_(1, position, self.value(x))
+        return torch.softmax(self.query(x) @ keys.transpose(1, 2), -1) @ values
+
+
 class Types(nn.Module):
     """Every scalar type that a program's tensors commonly have, passed through."""
 
@@ -187,74 +203,6 @@ class Optional(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         return x + 1 if mask is None else x + mask
-
-
-def lower(
-    methods: dict[str, tuple[nn.Module, tuple]],
-    xnnpack: bool = False,
-    config: exir.ExecutorchBackendConfig | None = None,
-    dynamic: dict | None = None,
-) -> exir.ExecutorchProgramManager:
-    exported = {
-        name: torch.export.export(module.eval(), inputs, dynamic_shapes=dynamic)
-        for name, (module, inputs) in methods.items()
-    }
-    edge = exir.to_edge_transform_and_lower(
-        exported, partitioner=[XnnpackPartitioner()] if xnnpack else None
-    )
-    return edge.to_executorch(config or exir.ExecutorchBackendConfig())
-
-
-def as_array(value: object) -> np.ndarray:
-    if isinstance(value, torch.Tensor):
-        if value.dtype == torch.bfloat16:
-            return value.view(torch.int16).numpy().view(np.uint16)  # numpy has no bfloat16
-        return value.detach().contiguous().numpy()
-    return np.asarray(value)
-
-
-class Writer:
-    """Writes programs and arrays, and says what it wrote."""
-
-    def __init__(self, folder: pathlib.Path, data: pathlib.Path) -> None:
-        self.folder, self.data = folder, data
-        folder.mkdir(parents=True, exist_ok=True)
-        data.mkdir(parents=True, exist_ok=True)
-
-    def file(self, path: pathlib.Path, content: bytes) -> None:
-        path.write_bytes(content)
-        print(f"{hashlib.sha256(content).hexdigest()[:16]}  {len(content):8}  {path.name}")
-
-    def arrays(self, name: str, kind: str, values: tuple) -> None:
-        for index, value in enumerate(values):
-            np.save(self.data / f"{name}.{kind}{index}.npy", as_array(value))
-
-    def case(self, name: str, module: nn.Module, inputs: tuple) -> None:
-        self.arrays(name, "input", inputs)
-        outputs = module(*inputs)
-        self.arrays(name, "expected", outputs if isinstance(outputs, tuple) else (outputs,))
-
-    def program(
-        self, name: str, module: nn.Module, inputs: tuple, **how: object
-    ) -> exir.ExecutorchProgramManager:
-        manager = lower({"forward": (module, inputs)}, **how)
-        self.file(self.folder / f"{name}.pte", manager.buffer)
-        self.case(name, module, inputs)
-        return manager
-
-
-def seeded(make: Callable[[], nn.Module]) -> nn.Module:
-    """The module with weights that keep the scale of what passes through them.
-
-    With torch's own defaults the activations of a deep network die away, and every input gives the
-    same output to within a tolerance.
-    """
-    torch.manual_seed(20261101)
-    module = make().eval()
-    for part in module.modules():
-        if isinstance(part, nn.Conv2d | nn.Linear):
-            nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
-    return module
 
 
 def sample_vision_portable(out: Writer) -> None:
@@ -290,6 +238,21 @@ def sample_text_xnnpack(out: Writer) -> None:
 def sample_regions50_xnnpack(out: Writer) -> None:
     net = seeded(lambda: Features(96, 4, 2))
     out.program("regions50_xnnpack", net, (torch.randn(1, 80, 96),), xnnpack=True)
+
+
+def sample_kv_cache(out: Writer) -> None:
+    # The inputs are no part of the planned memory: the program works on the caller's own arrays.
+    config = exir.ExecutorchBackendConfig(
+        memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False)
+    )
+    net = seeded(lambda: Attention(32))
+    caches = (torch.zeros(1, 16, 32), torch.zeros(1, 16, 32))
+    inputs = (torch.randn(1, 1, 32), torch.tensor([0]), *caches)
+    out.file(out.folder / "kv_cache.pte", lower({"forward": (net, inputs)}, config=config).buffer)
+    out.arrays("kv_cache", "input", inputs)
+    # What the program puts out: the caches as they are after the step, then the result.
+    result = net(*inputs)
+    out.arrays("kv_cache", "expected", (*caches, result))
 
 
 def fixture_external(out: Writer) -> None:
@@ -344,12 +307,22 @@ def fixture_optional(out: Writer) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fixtures", action="store_true", help="the tests' programs instead")
+    parser.add_argument(
+        "--mixed", action="store_true", help="those with OpenVINO, which only this machine can run"
+    )
     parser.add_argument("--only", help="the one program of this name")
-    parser.add_argument("--into", type=pathlib.Path, help="another folder")
+    parser.add_argument("--into", "--out", type=pathlib.Path, help="another folder")
     options = parser.parse_args()
 
     torch.set_grad_enabled(False)
     torch.set_num_threads(1)
+    if options.mixed:
+        if options.into is None:
+            parser.error("--mixed needs --into FOLDER: what it writes is not committed")
+        import mixed  # needs openvino
+
+        mixed.export(Writer(options.into, options.into / "data"))
+        return
     prefix = "fixture_" if options.fixtures else "sample_"
     standard = HERE.parent / "tests/fixtures/executorch" if options.fixtures else HERE
     folder = options.into or standard

@@ -41,7 +41,7 @@ struct Program {
 std::vector<Program> Programs() {
   std::vector<Program> programs;
   for (const char* name : {"vision_portable", "vision_xnnpack", "text_portable", "text_xnnpack",
-                           "regions50_xnnpack"}) {
+                           "regions50_xnnpack", "kv_cache"}) {
     programs.push_back({name, Sample(std::string(name) + ".pte"), "forward", {}});
   }
   for (const char* name :
