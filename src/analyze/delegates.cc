@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -19,10 +21,14 @@ using profile::Kind;
 using profile::Loss;
 using profile::Metric;
 using profile::OpRow;
+using profile::PhaseRow;
 using profile::RowType;
 using profile::Status;
 
 constexpr int64_t kLargestUnitNs = 1'000'000;
+constexpr double kMostNs = 9e18;  // below what 64 bits hold
+
+int64_t WholeNs(double ns) { return std::llround(std::min(ns, kMostNs)); }
 
 class DelegateWriter {
  public:
@@ -75,15 +81,59 @@ class DelegateWriter {
     }
     result.calls_per_run = call.calls_per_run;
     result.host_ns = static_cast<double>(call.total_ns) / static_cast<double>(table_.runs);
+    result.mode = RowAt(at).key.mode;
+    const size_t whole_call = WholeCallIn(at);
+    if (whole_call != at) result.whole_call = ops_[whole_call].id;
+    result.phases = PhasesOf(call, whole_call == at ? nullptr : &ops_[whole_call]);
+    result.device = input_.device_times.Of(input_.order[at], table_.runs);
     const std::vector<size_t> reports = ReportsIn(at);
     if (reports.empty()) {
       SetMissing("no inner detail: the delegate reports no operators", &result);
     } else if (ops_[reports.front()].in_ticks) {
       AddTicks(reports, &result);
     } else {
-      AddTimes(call, reports, &result);
+      AddTimes(at, ops_[whole_call], reports, &result);
     }
     table_.delegates.push_back(std::move(result));
+  }
+
+  [[nodiscard]] const Row& RowAt(size_t op) const { return input_.rows.at(input_.order[op]); }
+
+  // The delegate's own whole-call event in the call at `at`; that call where there is none.
+  [[nodiscard]] size_t WholeCallIn(size_t at) const {
+    for (size_t i = at + 1; i < ends_[at]; i = ends_[i]) {
+      if (RowAt(i).key.noted && ops_[i].name.ends_with(profile::kWholeCall)) return i;
+    }
+    return at;
+  }
+
+  // The host's events of the kit directly in the whole call, in their order.
+  [[nodiscard]] Metric<std::vector<PhaseRow>> PhasesOf(const OpRow& call,
+                                                       const OpRow* whole_call) const {
+    if (whole_call == nullptr) {
+      return {Status::kNotRequested, "no event of the delegate kit is in these calls"};
+    }
+    std::vector<PhaseRow> phases;
+    for (size_t i = whole_call->id + 1; i < ends_[whole_call->id]; i = ends_[i]) {
+      const OpRow& row = ops_[i];
+      if (!RowAt(i).key.noted || row.kind != Kind::kHostWall) continue;
+      PhaseRow phase{.name = row.name,
+                     .kind = row.kind,
+                     .calls_per_run = row.calls_per_run,
+                     .calls = row.calls,
+                     .total_ns = row.total_ns,
+                     .mean_ns = row.mean_ns,
+                     .p50_ns = row.p50_ns,
+                     .share = row.share};
+      if (row.share && call.total_ns > 0) {
+        phase.share = static_cast<double>(row.total_ns) / static_cast<double>(call.total_ns);
+      }
+      phases.push_back(std::move(phase));
+    }
+    if (phases.empty()) {
+      return {Status::kNotRequested, "--level phases records those that the delegate has"};
+    }
+    return phases;
   }
 
   static void SetMissing(const char* why, DelegateResult* result) {
@@ -113,12 +163,58 @@ class DelegateWriter {
     }
   }
 
-  void AddTimes(const OpRow& call, const std::vector<size_t>& reports, DelegateResult* result) {
+  // A layer's time that was computed from the engine's running mean. nullopt: it was not, or the
+  // number of the engine's calls is not known.
+  [[nodiscard]] std::optional<double> TelescopedMeanNs(size_t op, double calls_per_run) const {
+    if (!RowAt(op).key.running_mean) return std::nullopt;
+    const std::optional<double> per_call_ns = input_.means.PerCallNs(input_.order[op]);
+    if (!per_call_ns) return std::nullopt;
+    return *per_call_ns * calls_per_run;
+  }
+
+  static void SetTelescoped(double mean_ns, const TelescopedMeans::Readings& readings,
+                            double calls_per_run, double call_mean_ns, OpRow& op) {
+    const auto below = [](const char* what, double value_ns, double error_ns) {
+      return profile::Missing{
+          Status::kBelowResolution,
+          fmt::format("{}, {}, may be off by {}: it comes from a mean in whole units", what,
+                      base::FormatDurationNs(value_ns), base::FormatDurationNs(error_ns))};
+    };
+    const double error_ns = readings.error_ns * calls_per_run;
+    op.mean_ns = error_ns > mean_ns ? Metric<double>(below("the mean", mean_ns, error_ns))
+                                    : Metric<double>(mean_ns);
+    op.share = call_mean_ns > 0 ? Metric<double>(mean_ns / call_mean_ns) : op.share;
+    const double single_ns = readings.single_error_ns * calls_per_run;
+    if (op.p50_ns && single_ns > *op.p50_ns) {
+      op.p50_ns = below("the time of one run", *op.p50_ns, single_ns);
+    }
+  }
+
+  void AddTimes(size_t at, const OpRow& host, const std::vector<size_t>& reports,
+                DelegateResult* result) {
+    const OpRow& call = ops_[at];
     result->resolution_ns = ResolutionOf(reports);
+    const auto readings = input_.means.ReadingsOf(input_.order[at]);
     int64_t reported_ns = 0;
     uint64_t count = 0;
     for (const size_t i : reports) {
       OpRow& op = ops_[i];
+      const std::optional<double> telescoped_ns = TelescopedMeanNs(i, call.calls_per_run);
+      if (RowAt(i).key.running_mean && !result->layer_error_ns) {
+        result->layer_error_ns =
+            readings && input_.whole
+                ? Metric<double>(readings->error_ns * call.calls_per_run)
+                : Metric<double>(Status::kUnavailable,
+                                 "the engine's number of calls was not recorded");
+      }
+      if (telescoped_ns && readings && input_.whole) {
+        reported_ns = base::SaturatingAdd(
+            reported_ns, WholeNs(*telescoped_ns * static_cast<double>(table_.runs)));
+        count += op.calls;
+        SetTelescoped(*telescoped_ns, *readings, call.calls_per_run, result->host_ns, op);
+        result->layers.push_back(op);
+        continue;
+      }
       if (op.parent == call.id) {
         reported_ns = base::SaturatingAdd(reported_ns, op.total_ns);
         count += op.calls;
@@ -133,16 +229,20 @@ class DelegateWriter {
       result->layer_coverage = {Status::kUnavailable, "events of these runs were dropped"};
       return;
     }
-    if (base::IsSaturated(reported_ns) || base::IsSaturated(call.total_ns)) {
+    if (base::IsSaturated(reported_ns) || base::IsSaturated(host.total_ns)) {
       result->layer_coverage = SumOverflowed();
       return;
     }
-    result->layer_coverage = CoverageOf(call, reported_ns, count);
+    result->layer_coverage = CoverageOf(host, reported_ns, count);
     if (!result->layer_coverage || !IsOdd(*result->layer_coverage)) return;
     // Each report may be off by a whole unit; what that explains says nothing about the delegate.
-    const auto amiss_ns = std::fabs(static_cast<double>(call.total_ns - reported_ns));
+    const auto amiss_ns = std::fabs(static_cast<double>(host.total_ns - reported_ns));
     const auto unit_ns = static_cast<double>(result->resolution_ns ? *result->resolution_ns : 0);
-    result->within_rounding = amiss_ns < static_cast<double>(count) * unit_ns;
+    double rounding_ns = static_cast<double>(count) * unit_ns;
+    if (result->layer_error_ns && *result->layer_error_ns) {
+      rounding_ns = **result->layer_error_ns * static_cast<double>(table_.runs * reports.size());
+    }
+    result->within_rounding = amiss_ns < rounding_ns;
     if (!result->within_rounding) table_.losses.Add(Loss::kEngineOpsCoverage);
   }
 

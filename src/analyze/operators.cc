@@ -6,11 +6,15 @@
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
+#include "analyze/delegate_summary.h"
 #include "analyze/delegates.h"
+#include "analyze/device_times.h"
 #include "analyze/resolution.h"
 #include "analyze/row_builder.h"
 #include "analyze/row_table.h"
+#include "analyze/telescoped_means.h"
 #include "base/saturating.h"
 
 namespace inferprobe::analyze {
@@ -35,14 +39,17 @@ constexpr std::string_view kKernelPrefix = "native_call_";
 class TableWriter {
  public:
   TableWriter(const Profile& profile, const profile::ModelFacts& model,
-              const OperatorOptions& options, const RowBuilder& builder, std::string none_whole)
+              const OperatorOptions& options, const RowBuilder& builder,
+              profile::DelegateNotes* notes, std::string none_whole)
       : profile_(profile),
         model_(model),
         options_(options),
         builder_(builder),
+        notes_(notes),
         none_whole_(std::move(none_whole)) {}
 
-  OperatorTable Write() {
+  // `counted`: the runs that the rows are of.
+  OperatorTable Write(const std::vector<uint32_t>& counted) {
     OperatorTable table;
     table.runs = builder_.runs();
     table.losses = builder_.losses();
@@ -54,6 +61,7 @@ class TableWriter {
     id_of_.assign(order.size(), kNone);
     // What lies between events is as long as the events that were lost.
     if (!whole()) std::erase_if(order, [&](uint32_t row) { return IsRest(row); });
+    FindMixedCalls();
     table.ops.reserve(order.size());
     for (const uint32_t index : order) {
       id_of_[index] = static_cast<uint32_t>(table.ops.size());
@@ -68,7 +76,10 @@ class TableWriter {
         : whole() ? Metric<double>(static_cast<double>(builder_.rows().at(rest).total_ns) / runs)
                   : Metric<double>(NoneWhole());
     NameAfterKernels(table.ops);
-    AddDelegates({builder_.rows(), order, model_, whole()}, &table);
+    const TelescopedMeans means(profile_, notes_, builder_, counted);
+    const DeviceTimes device_times(profile_, notes_, builder_);
+    AddDelegates({builder_.rows(), order, model_, means, device_times, whole()}, &table);
+    table.delegate_summary = SummarizeDelegates(table, whole());
     for (const profile::Track& track : profile_.tracks) {
       if (track.in_ticks) table.losses.Add(Loss::kDelegateClock);
     }
@@ -185,8 +196,10 @@ class TableWriter {
       case RowType::kUnattributed:
         return "unattributed";
       case RowType::kDelegateCall:
-        if (!op.delegate) return AtInstruction(name, instruction);
-        return fmt::format("{} #{}", model_.delegates[*op.delegate].backend, *op.delegate);
+        return (op.delegate
+                    ? fmt::format("{} #{}", model_.delegates[*op.delegate].backend, *op.delegate)
+                    : AtInstruction(name, instruction)) +
+               ModeText(row.key);
       case RowType::kOperatorCall: {
         const auto at = static_cast<size_t>(instruction);
         if (instruction >= 0 && at < model_.instruction_names.size() &&
@@ -209,6 +222,22 @@ class TableWriter {
     return name;
   }
 
+  // Calls of one instruction that differ by their mode are rows of their own.
+  void FindMixedCalls() {
+    for (uint32_t i = 0; i < builder_.rows().size(); ++i) {
+      RowKey key = builder_.rows().at(i).key;
+      if (key.type != RowType::kDelegateCall) continue;
+      key.mode = profile::CallMode::kUnknown;
+      ++modes_[key];
+    }
+  }
+
+  [[nodiscard]] std::string ModeText(RowKey key) const {
+    const profile::CallMode mode = std::exchange(key.mode, profile::CallMode::kUnknown);
+    if (mode == profile::CallMode::kUnknown || modes_.at(key) < 2) return "";
+    return fmt::format(" ({})", profile::CallModeName(mode));
+  }
+
   // Without the program all calls have one name.
   [[nodiscard]] std::string AtInstruction(const std::string& name, int32_t instruction) const {
     const bool generic = name == kOperatorCall || name == kDelegateCall;
@@ -220,6 +249,8 @@ class TableWriter {
   const profile::ModelFacts& model_;
   const OperatorOptions& options_;
   const RowBuilder& builder_;
+  profile::DelegateNotes* notes_;
+  std::unordered_map<RowKey, uint32_t, RowKeyHash> modes_;  // calls but for their mode: how many
   std::string none_whole_;  // why there are no means, where events of all runs were dropped
   std::vector<uint32_t> id_of_;
 };
@@ -239,9 +270,12 @@ OperatorTable BuildOperators(const Profile& profile, const profile::ModelFacts& 
     incomplete += run.incomplete ? 1 : 0;
     if (run.incomplete && why == Loss::kIncompleteRun) why = run.why;
   }
-  RowBuilder builder(profile);
+  profile::DelegateNotes notes(&profile);
+  RowBuilder builder(profile, &notes);
   std::string none_whole;
-  for (const Run& run : profile.runs) {
+  std::vector<uint32_t> counted;
+  for (uint32_t i = 0; i < profile.runs.size(); ++i) {
+    const Run& run = profile.runs[i];
     if (!profile::GivesRows(run.mode)) continue;
     if (run.incomplete && (any_whole || run.mode != RunMode::kProfiled)) continue;
     if (run.incomplete && none_whole.empty()) {
@@ -251,9 +285,10 @@ OperatorTable BuildOperators(const Profile& profile, const profile::ModelFacts& 
                                    : fmt::format(" ({})", profile::InfoOf(why).name));
     }
     builder.AddRun(run);
+    counted.push_back(i);
   }
   OperatorTable table =
-      TableWriter(profile, model, options, builder, std::move(none_whole)).Write();
+      TableWriter(profile, model, options, builder, &notes, std::move(none_whole)).Write(counted);
   table.losses.Add(Loss::kIncompleteRun, incomplete);
   return table;
 }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct OperatorOptions {
 struct OperatorTable {
   std::vector<profile::OpRow> ops;  // children follow their parent; id = index
   std::vector<profile::DelegateResult> delegates;
+  std::optional<profile::DelegateSummary> delegate_summary;
   profile::Metric<double> unattributed_ns;  // mean per run
   uint64_t runs = 0;
   double mean_ns = 0;  // of a profiled run

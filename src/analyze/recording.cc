@@ -11,6 +11,7 @@
 #include "analyze/perturbation.h"
 #include "analyze/slice_table.h"
 #include "analyze/statistics.h"
+#include "profile/delegate_note.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -81,10 +82,12 @@ void DescribeSettings(const Recording& recording, PerfResult* result) {
 
 Metric<double> LoadMs(const Profile& profile) {
   std::vector<double> loads_ms;
+  profile::DelegateNotes notes(&profile);
   for (const Slice& slice : profile.slices) {
     const bool inner = slice.parent < profile.slices.size() &&
                        profile.slices[slice.parent].category == Category::kLoad;
     if (slice.category != Category::kLoad || inner) continue;
+    if (notes.IsHostWall(slice, profile::kDelegateLoad)) continue;  // a part, wherever it lies
     loads_ms.push_back(static_cast<double>(slice.dur_ns) / 1e6);
   }
   if (loads_ms.empty()) return {Status::kNotMeasured, "the file holds no loading"};
@@ -141,6 +144,7 @@ PerfResult AnalyzeRecording(const Recording& recording) {
       BuildOperators(profile, recording.model, {.event_cost_ns = recording.event_cost_ns});
   result.ops = std::move(table.ops);
   result.delegates = std::move(table.delegates);
+  result.delegate_summary = table.delegate_summary;
   result.unattributed_ns = table.unattributed_ns;
   result.profiled_runs = table.runs;
   result.profiled_mean_ns = table.mean_ns;

@@ -22,6 +22,8 @@ using profile::Slice;
 constexpr int64_t kOrderEngine = int64_t{1} << 62;
 constexpr int64_t kOrderBetween = std::numeric_limits<int64_t>::max() - 1;
 constexpr int64_t kOrderUnattributed = std::numeric_limits<int64_t>::max();
+// A call, its whole-call event, a phase: more than this is a damaged profile.
+constexpr int kMostSteps = 8;
 
 RowType TypeOf(Category category) {
   switch (category) {
@@ -49,7 +51,8 @@ RowType TypeOf(Category category) {
 
 }  // namespace
 
-RowBuilder::RowBuilder(const Profile& profile) : profile_(profile) {
+RowBuilder::RowBuilder(const Profile& profile, profile::DelegateNotes* notes)
+    : profile_(profile), notes_(*notes) {
   root_ = rows_.Find({.type = RowType::kMethod}, std::numeric_limits<int64_t>::min());
 }
 
@@ -59,8 +62,10 @@ void RowBuilder::AddRun(const Run& run) {
   count_ = std::min(run.slice_count, size - first_);
   FindRunSlice();
   FindParents(run);
+  FindNotes();
   FindRows(run);
   AddTimes(run);
+  AddNotes();
   AddScopesAround(run);
   ++runs_;
 }
@@ -99,7 +104,7 @@ void RowBuilder::FindParents(const Run& run) {
     const Slice& slice = At(i);
     uint32_t parent = RecordedParent(i);
     if (TrackOf(i).kind != Kind::kHostWall) {
-      parent_[i] = parent == kNone ? count_ : parent;
+      parent_[i] = parent == kNone ? count_ : CallAround(parent);
       continue;
     }
     if (parent == kNone && slice.start_ns >= run.start_ns &&
@@ -112,6 +117,41 @@ void RowBuilder::FindParents(const Run& run) {
   }
 }
 
+// What an engine reports in a phase of its call is of the call, also where it was still in the
+// phase when it reported.
+uint32_t RowBuilder::CallAround(uint32_t local) const {
+  uint32_t at = local;
+  for (int steps = 0; steps < kMostSteps && at < count_; ++steps) {
+    if (At(at).category == Category::kDelegateCall) return at;
+    if (At(at).category != Category::kOther || !notes_.IsHostWall(At(at))) return local;
+    at = RecordedParent(at);
+  }
+  return local;
+}
+
+// Which slices are of the delegate kit, and of which mode each delegate call is.
+void RowBuilder::FindNotes() {
+  noted_.assign(count_, 0);
+  mode_.assign(count_, profile::CallMode::kUnknown);
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (At(i).category != Category::kOther || TrackOf(i).kind != Kind::kHostWall) continue;
+    const profile::DelegateNote* note = notes_.Of(At(i));
+    if (note == nullptr || !note->IsHostWall()) continue;
+    noted_[i] = 1;
+    const uint32_t call = parent_[i];
+    if (call >= count_ || At(call).category != Category::kDelegateCall) continue;
+    if (note->mode != profile::CallMode::kUnknown) mode_[call] = note->mode;
+  }
+}
+
+// A device's time is of the call whose number it has, and that may lie in another run.
+bool RowBuilder::IsRow(uint32_t local) const {
+  if (local == run_slice_) return false;
+  if (TrackOf(local).kind != Kind::kDevice) return true;
+  const profile::DelegateNote* note = notes_.Of(At(local));
+  return note == nullptr || note->kind != Kind::kDevice;
+}
+
 // Rows of all slices; `order_` gets the slices with parents before children. Without recursion:
 // scopes may nest deeply.
 void RowBuilder::FindRows(const Run& run) {
@@ -121,7 +161,7 @@ void RowBuilder::FindRows(const Run& run) {
   order_.clear();
   occurrences_.clear();
   for (uint32_t i = 0; i < count_; ++i) {
-    if (i == run_slice_) continue;
+    if (!IsRow(i)) continue;
     chain_.clear();
     for (uint32_t k = i; k < count_ && row_[k] == kNone && chain_.size() <= count_;
          k = parent_[k]) {
@@ -152,6 +192,8 @@ uint32_t RowBuilder::RowOf(uint32_t local, const Run& run) {
   key.type = TypeOf(slice.category);
   key.kind = kind;
   key.in_ticks = TrackOf(local).in_ticks;
+  key.noted = noted_[local] != 0;
+  key.mode = mode_[local];
   if (slice.args != kNone) key.instruction = profile_.args[slice.args].instruction;
   int64_t order = slice.start_ns - run.start_ns;
   if (slice.category == Category::kDelegateOp) {
@@ -160,6 +202,8 @@ uint32_t RowBuilder::RowOf(uint32_t local, const Run& run) {
       if (key.name == 0) key.delegate_id = profile_.args[slice.args].delegate_debug_id;
     }
     key.instruction = -1;
+    const profile::DelegateNote* note = notes_.Of(slice);
+    key.running_mean = note != nullptr && note->of_running_mean;
     const auto known_by = key.name != 0 ? key.name : ~static_cast<uint32_t>(key.delegate_id);
     key.occurrence = occurrences_[uint64_t{parent} << 32 | known_by]++;
     order = kOrderEngine + local;
@@ -221,6 +265,19 @@ void RowBuilder::AddToRow(uint32_t index, int64_t dur_ns, int64_t self_ns, uint6
   row.events += events;
   ++row.calls;
   if (self_ns < 0) losses_.Add(Loss::kChildrenExceedParent);
+}
+
+void RowBuilder::AddNotes() {
+  for (uint32_t i = 0; i < count_; ++i) {
+    if (noted_[i] == 0) continue;
+    const uint32_t call = parent_[i];
+    if (call >= count_ || At(call).category != Category::kDelegateCall) continue;
+    if (notes_.IsHostWall(At(i), profile::kLayerReport)) {
+      readings_.push_back({row_[call], first_ + i});
+    } else if (notes_.IsHostWall(At(i), profile::kWholeCall)) {
+      whole_calls_.push_back({row_[call], first_ + i});
+    }
+  }
 }
 
 // The user's scopes that enclose the run are rows beside it, each scope counted once, also when

@@ -10,13 +10,27 @@
 #include <vector>
 
 #include "analyze/row_table.h"
+#include "profile/delegate_note.h"
 #include "profile/model.h"
 
 namespace inferprobe::analyze {
 
+// A reading of an engine's layers, made in a call of a delegate.
+struct LayerReading {
+  uint32_t call_row = profile::kNone;
+  uint32_t slice = 0;  // PREFIX.layer_report
+};
+
+// A delegate's own whole-call event.
+struct WholeCall {
+  uint32_t call_row = profile::kNone;
+  uint32_t slice = 0;  // PREFIX.delegate
+};
+
 class RowBuilder {
  public:
-  explicit RowBuilder(const profile::Profile& profile);
+  // `notes` of that profile; both must outlive it.
+  RowBuilder(const profile::Profile& profile, profile::DelegateNotes* notes);
 
   void AddRun(const profile::Run& run);
 
@@ -31,6 +45,9 @@ class RowBuilder {
   }
   [[nodiscard]] uint64_t runs() const { return runs_; }
   [[nodiscard]] const profile::LossCounts& losses() const { return losses_; }
+  // In the order of the runs.
+  [[nodiscard]] const std::vector<LayerReading>& readings() const { return readings_; }
+  [[nodiscard]] const std::vector<WholeCall>& whole_calls() const { return whole_calls_; }
 
  private:
   // Indices below are local to the run: 0 .. count_ - 1 are its slices, count_ is the run itself
@@ -46,13 +63,18 @@ class RowBuilder {
 
   void FindRunSlice();
   void FindParents(const profile::Run& run);
+  void FindNotes();
+  [[nodiscard]] uint32_t CallAround(uint32_t local) const;
+  [[nodiscard]] bool IsRow(uint32_t local) const;
   void FindRows(const profile::Run& run);
   uint32_t RowOf(uint32_t local, const profile::Run& run);
+  void AddNotes();
   void AddTimes(const profile::Run& run);
   void AddToRow(uint32_t index, int64_t dur_ns, int64_t self_ns, uint64_t events);
   void AddScopesAround(const profile::Run& run);
 
   const profile::Profile& profile_;
+  profile::DelegateNotes& notes_;
   RowTable rows_;
   uint32_t root_ = 0;
   uint32_t unattributed_ = profile::kNone;
@@ -61,6 +83,8 @@ class RowBuilder {
   uint64_t runs_ = 0;
   std::unordered_set<uint32_t> around_;
   profile::LossCounts losses_;
+  std::vector<LayerReading> readings_;
+  std::vector<WholeCall> whole_calls_;
 
   // Of the current run.
   uint32_t first_ = 0;
@@ -69,6 +93,8 @@ class RowBuilder {
   uint32_t run_track_ = profile::kNone;
   std::vector<uint32_t> parent_;
   std::vector<uint32_t> row_;
+  std::vector<uint8_t> noted_;           // host-wall events of the delegate kit
+  std::vector<profile::CallMode> mode_;  // of delegate calls
   std::vector<uint8_t> folded_;  // the engine's own slice of the whole call: part of the root
   std::vector<uint32_t> order_;
   std::vector<uint32_t> chain_;

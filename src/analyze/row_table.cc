@@ -13,7 +13,8 @@ size_t RowKeyHash::operator()(const RowKey& key) const {
         uint64_t{static_cast<uint32_t>(key.instruction)} << 32 | key.occurrence,
         uint64_t{static_cast<uint32_t>(key.delegate_id)},
         uint64_t{static_cast<uint8_t>(key.type)} << 8 | static_cast<uint8_t>(key.kind) |
-            uint64_t{key.in_ticks} << 16 | uint64_t{key.track} << 32}) {
+            uint64_t{key.in_ticks} << 16 | uint64_t{key.noted} << 17 |
+            uint64_t{static_cast<uint8_t>(key.mode)} << 20 | uint64_t{key.track} << 32}) {
     hash = (hash ^ part) * 0x9E3779B97F4A7C15;
     hash ^= hash >> 32;
   }
@@ -57,6 +58,11 @@ uint32_t RowTable::Find(const RowKey& key, int64_t order) {
     row.order = order;
   }
   return found->second;
+}
+
+uint32_t RowTable::FindExisting(const RowKey& key) const {
+  const auto found = index_.find(key);
+  return found == index_.end() ? profile::kNone : found->second;
 }
 
 std::vector<uint32_t> RowTable::InProgramOrder() const {

@@ -27,7 +27,10 @@ struct RowKey {
   uint32_t track = 0;        // where rows are told apart by it: SummarizeSlices
   profile::RowType type = profile::RowType::kOther;
   profile::Kind kind = profile::Kind::kHostWall;
-  bool in_ticks = false;  // of a clock whose tick is not known: its "ns" below are ticks
+  profile::CallMode mode = profile::CallMode::kUnknown;  // of a delegate's call
+  bool running_mean = false;  // a layer's time that was computed from the engine's mean
+  bool noted = false;         // a host-wall event of the delegate kit
+  bool in_ticks = false;      // of a clock whose tick is not known: its "ns" below are ticks
   bool operator==(const RowKey&) const = default;
 };
 
@@ -55,6 +58,8 @@ class RowTable {
  public:
   // Index of the row, made now if it is new. `order` counts when it is.
   uint32_t Find(const RowKey& key, int64_t order);
+  // kNone: there is none.
+  [[nodiscard]] uint32_t FindExisting(const RowKey& key) const;
   [[nodiscard]] Row& at(uint32_t index) { return rows_[index]; }
   [[nodiscard]] const Row& at(uint32_t index) const { return rows_[index]; }
   [[nodiscard]] size_t size() const { return rows_.size(); }

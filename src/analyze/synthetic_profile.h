@@ -71,6 +71,34 @@ class SyntheticProfile {
   void Reported(std::string_view name, int64_t ns) {
     Push(engine_, profile::Category::kDelegateOp, name, now_ns, ns, -1);
   }
+  // Events of the delegate kit, with what its note says. Of the host:
+  void EnterNoted(std::string_view name, std::string_view note = R"({"kind":"host_wall"})") {
+    Note(Enter(profile::Category::kOther, name), note);
+  }
+  void NotedLeaf(std::string_view name, int64_t ns,
+                 std::string_view note = R"({"kind":"host_wall"})") {
+    EnterNoted(name, note);
+    Wait(ns);
+    Leave();
+  }
+  void Note(uint32_t slice, std::string_view note) {
+    profile::SliceArgs args;
+    profile::Slice& it = profile.slices[slice];
+    if (it.args != profile::kNone) args = profile.args[it.args];
+    args.metadata = static_cast<uint32_t>(profile.metadata.size());
+    profile.metadata.emplace_back(note);
+    it.args = profile.AddArgs(args);
+  }
+  // Of its engine, and of a device, wherever it stands:
+  void ReportedNoted(std::string_view name, int64_t ns, std::string_view note) {
+    Note(Push(engine_, profile::Category::kDelegateOp, name, now_ns, ns, -1), note);
+  }
+  void OnDevice(std::string_view name, int64_t ns, std::string_view note) {
+    if (device_ == 0) {
+      device_ = AddTrack(profile::TrackType::kEngine, profile::Kind::kDevice);
+    }
+    Note(Push(device_, profile::Category::kDelegateOp, name, now_ns, ns, -1), note);
+  }
   void OnOtherThread(std::string_view name, int64_t ns) {
     const uint32_t index = Push(other_thread_, profile::Category::kScope, name, now_ns, ns, -1);
     profile.slices[index].parent = profile::kNone;
@@ -101,6 +129,7 @@ class SyntheticProfile {
   uint16_t thread_ = 0;
   uint16_t engine_ = 0;
   uint16_t other_thread_ = 0;
+  uint16_t device_ = 0;  // 0: there is none yet
   std::vector<uint32_t> open_;
 };
 

@@ -285,6 +285,7 @@ void Perf::Analyze(profile::PerfResult* result) const {
       profile_, result->model, {result->model.method, event_cost ? *event_cost : 0});
   result->ops = std::move(table.ops);
   result->delegates = std::move(table.delegates);
+  result->delegate_summary = table.delegate_summary;
   result->unattributed_ns = table.unattributed_ns;
   result->profiled_runs = table.runs;
   result->profiled_mean_ns = table.mean_ns;

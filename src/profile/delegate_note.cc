@@ -1,6 +1,5 @@
 #include "profile/delegate_note.h"
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace inferprobe::profile {
@@ -39,6 +38,14 @@ std::optional<Kind> KindNamed(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<CallMode> ModeNamed(std::string_view name) {
+  for (const CallMode mode :
+       {CallMode::kBlocking, CallMode::kSynchronized, CallMode::kAsynchronous}) {
+    if (name == CallModeName(mode)) return mode;
+  }
+  return std::nullopt;
+}
+
 // Takes the parser's events; false ends the parsing. What lies deeper than the object itself is the
 // value of a key that this version does not know.
 class NoteBuilder {
@@ -59,10 +66,10 @@ class NoteBuilder {
         return value > 0;
       case Key::kCalls:
         note_.calls = value;
-        return value > 0 && value <= kMostCalls;
+        return value <= kMostCalls;
       case Key::kUnitNs:
         note_.unit_ns = value;
-        return value > 0 && value <= kLargestUnitNs;
+        return value <= kLargestUnitNs;
       default:
         return Other();
     }
@@ -78,7 +85,7 @@ class NoteBuilder {
         return has_kind_;
       }
       case Key::kMode: {
-        const std::optional<CallMode> mode = CallModeNamed(value);
+        const std::optional<CallMode> mode = ModeNamed(value);
         note_.mode = mode.value_or(CallMode::kUnknown);
         return mode.has_value();
       }
@@ -150,28 +157,6 @@ class NoteBuilder {
 };
 
 }  // namespace
-
-const char* CallModeName(CallMode mode) {
-  switch (mode) {
-    case CallMode::kUnknown:
-      return "unknown";
-    case CallMode::kBlocking:
-      return "blocking";
-    case CallMode::kSynchronized:
-      return "synchronized";
-    case CallMode::kAsynchronous:
-      return "asynchronous";
-  }
-  return "unknown";
-}
-
-std::optional<CallMode> CallModeNamed(std::string_view name) {
-  for (const CallMode mode :
-       {CallMode::kBlocking, CallMode::kSynchronized, CallMode::kAsynchronous}) {
-    if (name == CallModeName(mode)) return mode;
-  }
-  return std::nullopt;
-}
 
 std::optional<DelegateNote> ParseDelegateNote(std::string_view metadata) {
   if (metadata.size() > kLongestNote || !metadata.starts_with('{')) return std::nullopt;

@@ -20,27 +20,17 @@
 
 namespace inferprobe::profile {
 
-// How a delegate's call ended. Calls of two modes are never one figure.
-enum class CallMode : uint8_t {
-  kUnknown,
-  kBlocking,      // one call of the engine enqueues and waits
-  kSynchronized,  // enqueued, then waited for, inside the call
-  kAsynchronous,  // returned while work was in flight: its time is host-visible time only
-};
-const char* CallModeName(CallMode mode);  // "blocking"; "unknown"
-std::optional<CallMode> CallModeNamed(std::string_view name);
-
 struct DelegateNote {
   Kind kind = Kind::kEngineReported;
   CallMode mode = CallMode::kUnknown;
-  std::optional<uint64_t> call;     // number of this call of this engine, from 1
-  std::string engine;               // engine id
-  std::string clock;                // of a device duration, e.g. "cuda event"
-  bool of_running_mean = false;     // computed from a mean over all calls since compile
-  std::string type, exec;           // of a layer
-  std::optional<uint64_t> calls;    // on .layer_report: inferences since compile
-  std::optional<uint64_t> unit_ns;  // on .layer_report: what the engine counts in
-  std::string config;               // "process-wide, generation 3"
+  std::optional<uint64_t> call;  // number of this call of this engine, from 1
+  std::string engine;            // engine id
+  std::string clock;             // of a device duration, e.g. "cuda event"
+  bool of_running_mean = false;  // computed from a mean over all calls since compile
+  std::string type, exec;        // of a layer
+  uint64_t calls = 0;            // on .layer_report: inferences since compile; 0: not known
+  uint64_t unit_ns = 0;          // on .layer_report: what the engine counts in; 0: not known
+  std::string config;            // "process-wide, generation 3"
 
   // A phase, or the whole call: host wall time, part of what encloses it.
   [[nodiscard]] bool IsHostWall() const { return kind == Kind::kHostWall; }

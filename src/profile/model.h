@@ -117,6 +117,15 @@ constexpr bool GivesRows(RunMode mode) {
   return mode == RunMode::kPairOn || mode == RunMode::kProfiled;
 }
 
+// How a delegate's call ended. Calls of two modes are never one figure.
+enum class CallMode : uint8_t {
+  kUnknown,
+  kBlocking,      // one call of the engine enqueues and waits
+  kSynchronized,  // enqueued, then waited for, inside the call
+  kAsynchronous,  // returned while work was in flight: its time is host-visible time only
+};
+const char* CallModeName(CallMode mode);  // "blocking"; "unknown"
+
 // What the machine did to one run (see measure/disturbance.h).
 struct RunDisturbance {
   int64_t run_queue_delay_ns = 0;  // -1: this machine does not tell

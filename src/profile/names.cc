@@ -191,6 +191,20 @@ const char* RunModeName(RunMode mode) {
   return "latency";
 }
 
+const char* CallModeName(CallMode mode) {
+  switch (mode) {
+    case CallMode::kUnknown:
+      return "unknown";
+    case CallMode::kBlocking:
+      return "blocking";
+    case CallMode::kSynchronized:
+      return "synchronized";
+    case CallMode::kAsynchronous:
+      return "asynchronous";
+  }
+  return "unknown";
+}
+
 const char* RowTypeName(RowType type) {
   switch (type) {
     case RowType::kMethod:

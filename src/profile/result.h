@@ -101,6 +101,26 @@ struct OpRow {
   Metric<std::string> module_path;
 };
 
+// A part of a delegate's calls on the host.
+struct PhaseRow {
+  std::string name;  // "openvino.enqueue_host"
+  Kind kind = Kind::kHostWall;
+  double calls_per_run = 0;
+  uint64_t calls = 0;
+  int64_t total_ns = 0;    // over all profiled runs
+  Metric<double> mean_ns;  // per run
+  Metric<double> p50_ns;   // of per-run totals
+  Metric<double> share;    // of the delegate's call
+};
+
+// What a device took for the calls, by its own clock.
+struct DeviceTime {
+  std::string clock;       // "cuda event"
+  Metric<double> mean_ns;  // per run, of the calls that have a result
+  uint64_t calls = 0;      // that have one, whenever it came
+  uint64_t missing = 0;    // that have none
+};
+
 struct DelegateResult {
   // A coverage outside of these is a warning.
   static constexpr double kCoverageLow = 0.90;
@@ -111,12 +131,28 @@ struct DelegateResult {
   std::string backend;
   std::string engine_id;
   double calls_per_run = 0;
-  double host_ns = 0;  // mean per run
+  double host_ns = 0;           // mean per run
+  uint32_t whole_call = kNone;  // id of the row of the delegate's own whole-call event
+  CallMode mode = CallMode::kUnknown;
+  Metric<std::vector<PhaseRow>> phases;
+  std::optional<DeviceTime> device;  // of engines whose calls have device durations
   // Sum of its own operators / host call; below_resolution: rounding explains what is amiss.
   bool within_rounding = false;  // the coverage is odd, and whole units explain it
   Metric<double> layer_coverage;
   Metric<int64_t> resolution_ns;  // largest unit of which all its reported times are multiples
-  std::vector<OpRow> layers;      // engine-reported, in the engine's order
+  // The layers' times were computed from the engine's running mean: how far the mean of each may be
+  // off, per run. Their means are over all recorded calls from the first profiled one to the last.
+  std::optional<Metric<double>> layer_error_ns;
+  std::vector<OpRow> layers;  // engine-reported, in the engine's order
+};
+
+// The run's host wall time, split at the borders of delegates. Means per run; they add up to it.
+struct DelegateSummary {
+  Metric<double> delegates_ns;     // in delegate calls
+  Metric<double> kernels_ns;       // in instructions that call a kernel
+  Metric<double> between_ns;       // in the method, in no instruction
+  Metric<double> other_ns;         // in scopes, in setting inputs, in other events of the engine
+  Metric<double> unattributed_ns;  // in the run, in nothing else
 };
 
 // Why the machine was not quiet. `runs` are indices into the latency samples of `process`.
@@ -197,6 +233,7 @@ struct PerfResult {
   std::vector<OpRow> ops;
   Metric<double> unattributed_ns;
   std::vector<DelegateResult> delegates;
+  std::optional<DelegateSummary> delegate_summary;  // where there are delegates
   uint64_t profiled_runs = 0;
   double profiled_mean_ns = 0;
   OutputCheck outputs;

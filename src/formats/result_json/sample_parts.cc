@@ -113,6 +113,7 @@ void Analyze(const SyntheticProfile& made, PerfResult& result) {
       analyze::BuildOperators(made.profile, result.model, {.event_cost_ns = 45});
   result.ops = std::move(table.ops);
   result.delegates = std::move(table.delegates);
+  result.delegate_summary = table.delegate_summary;
   result.unattributed_ns = table.unattributed_ns;
   result.profiled_runs = table.runs;
   result.profiled_mean_ns = table.mean_ns;
