@@ -229,6 +229,15 @@ class DelegateWriter {
       result->layer_coverage = {Status::kUnavailable, "events of these runs were dropped"};
       return;
     }
+    if (result->mode == profile::CallMode::kAsynchronous) {
+      const profile::Missing no_whole{Status::kUnavailable,
+                                      "the calls return while the engine works: their host time "
+                                      "is not the engine's"};
+      result->layer_coverage = no_whole;
+      for (const size_t i : reports) ops_[i].share = no_whole;
+      for (OpRow& layer : result->layers) layer.share = no_whole;
+      return;
+    }
     if (base::IsSaturated(reported_ns) || base::IsSaturated(host.total_ns)) {
       result->layer_coverage = SumOverflowed();
       return;

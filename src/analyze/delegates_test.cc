@@ -67,6 +67,7 @@ TEST(Delegates, PhasesAreTheHostsEventsInTheWholeCall) {
     made.Leave();
     made.NotedLeaf("x.layer_report", 50, ReportNote(run + 1));
     made.Leave();
+    made.Wait(5000);
     made.EndRun();
   }
   const OperatorTable table = Build(made);
@@ -243,19 +244,20 @@ class MeanEngine {
  public:
   explicit MeanEngine(int64_t layer_us) : layer_us_(layer_us) {}
 
-  void Run(SyntheticProfile& made, RunMode mode, bool read = true) {
+  void Run(SyntheticProfile& made, RunMode mode, bool read = true, const char* how = "blocking") {
     made.BeginRun(mode);
     sum_us_ += layer_us_;
     ++calls_;
     if (read) {
       const int64_t known_us = std::max(known_us_, sum_us_ / calls_ * calls_);
       made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
-      made.NotedLeaf("x.delegate", layer_us_ * 1000, WholeNote("blocking"));
+      made.NotedLeaf("x.delegate", layer_us_ * 1000, WholeNote(how));
       made.NotedLeaf("x.layer_report", 500, ReportNote(static_cast<int>(calls_)));
       made.ReportedNoted("layer", (known_us - known_us_) * 1000, kMeanNote);
       made.Leave();
       known_us_ = known_us;
     }
+    made.Wait(30'000);
     made.EndRun();
   }
   void SetTime(int64_t layer_us) { layer_us_ = layer_us; }
@@ -334,16 +336,44 @@ TEST(Delegates, ARunThatLostEventsEndsTheSeriesOfReadings) {
 
 TEST(Delegates, EachProcessHasAnEngineOfItsOwn) {
   SyntheticProfile made;
-  for (uint16_t process = 0; process < 2; ++process) {
-    MeanEngine engine(40);
-    for (int i = 0; i < 10; ++i) {
-      engine.Run(made, RunMode::kProfiled);
+  MeanEngine engines[] = {MeanEngine(40), MeanEngine(40)};
+  for (int i = 0; i < 10; ++i) {
+    for (uint16_t process = 0; process < 2; ++process) {
+      engines[process].Run(made, RunMode::kProfiled);
       made.profile.runs.back().process = process;
     }
   }
   const DelegateResult delegate = Build(made).delegates.at(0);
   EXPECT_DOUBLE_EQ(**delegate.layer_error_ns, 1000.0 * 2 * (1 + 10) / 20);
   EXPECT_EQ(*delegate.layers[0].mean_ns, 40'000);
+}
+
+// Then a row's readings are no differences to one another.
+TEST(Delegates, CallsOfTwoModesInTurnShareAnEnginesSum) {
+  SyntheticProfile made;
+  MeanEngine engine(40);
+  for (int i = 0; i < 4; ++i) {
+    engine.Run(made, RunMode::kProfiled, true, i % 2 == 0 ? "blocking" : "synchronized");
+  }
+  const OperatorTable table = Build(made);
+  ASSERT_EQ(table.delegates.size(), 2U);
+  // Calls 1 and 3; each value stands between two ends. It is half a call a run.
+  EXPECT_DOUBLE_EQ(**table.delegates[0].layer_error_ns, 1000.0 * (1 + 1 + 3 + 3) / 2 / 2);
+}
+
+TEST(Delegates, LayersOfAsynchronousCallsHaveNoShareOfThem) {
+  SyntheticProfile made;
+  made.BeginRun();
+  made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
+  made.NotedLeaf("x.delegate", 100, WholeNote("asynchronous"));
+  made.ReportedNoted("layer", 40'000, kLayerNote);
+  made.Leave();
+  made.EndRun();
+  const OperatorTable table = Build(made);
+  EXPECT_FALSE(table.delegates.at(0).layer_coverage);
+  EXPECT_FALSE(table.delegates[0].layers.at(0).share);
+  EXPECT_FALSE(Row(table, "layer").share);
+  EXPECT_EQ(table.losses.Get(Loss::kEngineOpsCoverage), 0U);
 }
 
 TEST(Delegates, WithoutTheNumberOfCallsTheErrorIsNotKnown) {

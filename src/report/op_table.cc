@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "report/figure_text.h"
 #include "report/largest.h"
+#include "report/row_cells.h"
 
 namespace inferprobe::report {
 namespace {
@@ -21,8 +22,6 @@ using profile::RowType;
 
 constexpr double kSmallShare = 0.005;
 constexpr size_t kMostSiblings = 20;
-constexpr size_t kMostLayers = 8;
-constexpr size_t kMostCalls = 20;       // of delegates, with their layers
 constexpr uint32_t kDeepestShown = 32;  // a hostile recording nests as deep as it is long
 constexpr double kCostlyProbe = 0.2;
 constexpr double kKernelIsAll = 0.8;
@@ -32,26 +31,12 @@ bool IsRest(const OpRow& row) {
   return row.type == RowType::kBetween || row.type == RowType::kUnattributed;
 }
 
-std::string NameText(const OpRow& row) {
-  return row.name.empty() ? "(unnamed)" : base::TerminalText(row.name);
-}
-
-Cell Calls(const OpRow& row) {
-  const double calls = row.calls_per_run;
-  if (calls >= 1000) return Cell::Drawn(base::FormatCount(calls));
-  return Cell::Drawn(calls < 0.01 ? fmt::format("{:.3g}", calls) : fmt::format("{:.4g}", calls));
-}
-
 bool CostlyProbe(const OpRow& row) {
   return row.mean_ns && *row.mean_ns > 0 && row.probe_cost_ns &&
          *row.probe_cost_ns > kCostlyProbe * *row.mean_ns;
 }
 
 bool IsSmall(const OpRow& row) { return row.share && *row.share < kSmallShare; }
-
-std::string MoreText(size_t more) {
-  return more == 0 ? std::string() : fmt::format("  … {} more: --all\n", more);
-}
 
 // The tree of host-wall rows, and what of it is shown.
 class Tree {
@@ -66,6 +51,10 @@ class Tree {
       } else if (i != 0) {
         beside_.push_back(i);
       }
+    }
+    for (const profile::DelegateResult& delegate : result.delegates) {
+      if (delegate.mode == profile::CallMode::kAsynchronous) asynchronous_.insert(delegate.op);
+      if (delegate.whole_call < result.ops.size()) whole_calls_.insert(delegate.whole_call);
     }
     for (uint32_t i = 0; i < result.ops.size(); ++i) {
       if (result.ops[i].type == RowType::kOperatorCall) ++names_[NamedBy(i).name];
@@ -102,6 +91,9 @@ class Tree {
                        "--all\n",
                        hidden_kernels_);
     }
+    if (any_asynchronous_) {
+      out += "  * calls return while work is in flight: host-visible time only\n";
+    }
     return out + RenderBeside();
   }
 
@@ -123,22 +115,35 @@ class Tree {
     const char* prefix = row.type == RowType::kDelegateCall ? "delegate " : "";
     const OpRow& named = NamedBy(index);
     // Operators of one name are told apart by their instruction.
-    std::string name = NameText(named);
+    std::string name = NameText(named.name);
     if (row.type == RowType::kOperatorCall && row.instruction && names_[named.name] > 1) {
       name += fmt::format(" [{}]", *row.instruction);
     }
+    if (asynchronous_.count(index) != 0) {
+      name += " *";
+      any_asynchronous_ = true;
+    }
     table.AddRow({Cell::Percent(row.share), Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
-                  IsRest(row) ? Cell::Drawn("") : Calls(row), Cell::Drawn(branch + prefix + name),
-                  std::move(probe)});
+                  IsRest(row) ? Cell::Drawn("") : CallsCell(row.calls_per_run),
+                  Cell::Drawn(branch + prefix + name), std::move(probe)});
   }
 
   // The kernel of an operator call is nearly all of it: one line says both.
   [[nodiscard]] bool HidesKernel(uint32_t parent) const {
+    return IsNearlyAll(parent) && result_.ops[children_[parent][0]].type == RowType::kKernel;
+  }
+
+  // So is the delegate's own event of the whole call; and what is in that has tables of its own.
+  [[nodiscard]] bool HidesWholeCall(uint32_t parent) const {
+    if (!options_.all_rows && whole_calls_.count(parent) != 0) return true;
+    return IsNearlyAll(parent) && whole_calls_.count(children_[parent][0]) != 0;
+  }
+
+  [[nodiscard]] bool IsNearlyAll(uint32_t parent) const {
     if (options_.all_rows || children_[parent].size() != 1) return false;
-    const OpRow& kernel = result_.ops[children_[parent][0]];
-    return kernel.type == RowType::kKernel &&
-           static_cast<double>(kernel.total_ns) >=
-               kKernelIsAll * static_cast<double>(result_.ops[parent].total_ns);
+    const OpRow& child = result_.ops[children_[parent][0]];
+    return static_cast<double>(child.total_ns) >=
+           kKernelIsAll * static_cast<double>(result_.ops[parent].total_ns);
   }
 
   // A program without operator names calls each of its instructions OPERATOR_CALL; then the kernel
@@ -172,6 +177,7 @@ class Tree {
       ++hidden_kernels_;
       return;
     }
+    if (HidesWholeCall(parent)) return;
     const std::vector<uint32_t>& children = children_[parent];
     const std::unordered_set<uint32_t> shown = Shown(children);
     std::vector<uint32_t> lines;
@@ -221,7 +227,8 @@ class Tree {
     }
     for (const uint32_t index : shown) {
       const OpRow& row = result_.ops[index];
-      table.AddRow({Cell::Duration(row.mean_ns), Calls(row), Cell::Drawn(NameText(row))});
+      table.AddRow({Cell::Duration(row.mean_ns), CallsCell(row.calls_per_run),
+                    Cell::Drawn(NameText(row.name))});
     }
     return "\naround the runs and on other threads (host wall, per run; not part of the sum)\n" +
            table.Render(Format::kTable, 2) + MoreText(beside_.size() - shown.size());
@@ -232,43 +239,12 @@ class Tree {
   std::unordered_map<std::string, uint32_t> names_;  // operator calls by the name shown
   std::vector<std::vector<uint32_t>> children_;
   std::vector<uint32_t> beside_;
+  std::unordered_set<uint32_t> asynchronous_;  // delegate calls
+  std::unordered_set<uint32_t> whole_calls_;   // of delegates, by their own events
   size_t hidden_kernels_ = 0;
+  bool any_asynchronous_ = false;
   bool costly_ = false;
 };
-
-std::string ResolutionText(const profile::Metric<int64_t>& resolution_ns) {
-  if (!resolution_ns || *resolution_ns <= 1) return "";
-  if (*resolution_ns == 1000) return ", whole us";
-  if (*resolution_ns == 1'000'000) return ", whole ms";
-  return ", ticks of " + base::FormatDurationNs(static_cast<double>(*resolution_ns));
-}
-
-Cell TicksPerRun(const OpRow& row, const profile::PerfResult& result) {
-  return Cell::Number(static_cast<double>(row.total_ticks) /
-                      static_cast<double>(std::max<uint64_t>(result.profiled_runs, 1)));
-}
-
-// "; covers 96 % of ..." for the heading, or a line of its own below it.
-std::string CoverageText(const profile::DelegateResult& delegate, bool color) {
-  const profile::Metric<double>& coverage = delegate.layer_coverage;
-  if (!coverage) {
-    if (coverage.missing().status != profile::Status::kBelowResolution) {
-      return fmt::format("; coverage {})\n", MissingText(coverage.missing()));
-    }
-    return fmt::format(")\n  coverage n/a, below the engine's resolution: {}\n",
-                       base::TerminalText(coverage.missing().hint));
-  }
-  const std::string covers =
-      fmt::format("covers {:.0f} % of the call's host wall time", *coverage * 100);
-  const bool low = *coverage < profile::DelegateResult::kCoverageLow;
-  if (!low && *coverage <= profile::DelegateResult::kCoverageHigh) return "; " + covers + ")\n";
-  if (delegate.within_rounding) {
-    return "; " + covers + ")\n  rounding to whole units explains what is missing from 100 %\n";
-  }
-  return fmt::format(
-      ")\n  {}warning{}: {}; {}\n", color ? "\x1b[33m" : "", color ? "\x1b[0m" : "", covers,
-      low ? "the rest is in none of its operators" : "they overlap, or its clock is another");
-}
 
 // `ticks`: the table has a column of them.
 void AddToTable(Table& table, const OpRow& row, bool ticks) {
@@ -292,31 +268,6 @@ void AddToTable(Table& table, const OpRow& row, bool ticks) {
                                  : Cell::Missing({profile::Status::kUnavailable, "in ns"}));
   }
   table.AddRow(std::move(cells));
-}
-
-// What an engine reported in no delegate call: it belongs to no row, and is not hidden.
-std::string ReportedOutside(const profile::PerfResult& result, const PerfTextOptions& options) {
-  Table table(
-      {{"mean", Align::kRight}, {"ticks", Align::kRight}, {"calls", Align::kRight}, {"what"}});
-  size_t more = 0;
-  for (const OpRow& row : result.ops) {
-    if (row.type != RowType::kDelegateOp) continue;
-    // Inside another report, or in its call.
-    if (row.parent < result.ops.size()) {
-      const OpRow& parent = result.ops[row.parent];
-      if (parent.kind != Kind::kHostWall || parent.type == RowType::kDelegateCall) continue;
-    }
-    if (!options.all_rows && table.size() >= kMostSiblings) {
-      ++more;
-      continue;
-    }
-    table.AddRow({row.in_ticks ? Cell::Drawn("-") : Cell::Duration(row.mean_ns),
-                  row.in_ticks ? TicksPerRun(row, result) : Cell::Drawn("-"), Calls(row),
-                  Cell::Drawn(NameText(row))});
-  }
-  if (table.size() == 0) return {};
-  return "\nreported outside any delegate call (engine-reported; part of no sum)\n" +
-         table.Render(Format::kTable, 2) + MoreText(more);
 }
 
 }  // namespace
@@ -345,58 +296,6 @@ Table OpTable(const profile::PerfResult& result) {
 std::string OpTree(const profile::PerfResult& result, const PerfTextOptions& options) {
   if (result.ops.empty()) return "  n/a (not measured: no profiled run)\n";
   return Tree(result, options).Render();
-}
-
-std::string DelegateTables(const profile::PerfResult& result, const PerfTextOptions& options) {
-  std::string out = ReportedOutside(result, options);
-  std::vector<size_t> calls(result.delegates.size());
-  std::iota(calls.begin(), calls.end(), size_t{0});
-  if (!options.all_rows) {
-    KeepLargest(calls, kMostCalls, [&](size_t call) { return result.delegates[call].host_ns; });
-  }
-  for (const size_t call : calls) {
-    const profile::DelegateResult& delegate = result.delegates[call];
-    const std::string name =
-        delegate.op < result.ops.size() ? result.ops[delegate.op].name : delegate.backend;
-    if (delegate.layers.empty()) {
-      out += fmt::format("\ninside {}: {}\n", base::TerminalText(name),
-                         delegate.layer_coverage ? "nothing reported"
-                                                 : MissingText(delegate.layer_coverage.missing()));
-      continue;
-    }
-    const bool in_ticks = delegate.layers.front().in_ticks;
-    out += in_ticks ? fmt::format(
-                          "\ninside {} (engine-reported, on a clock of its own: ticks, not "
-                          "times)\n",
-                          base::TerminalText(name))
-                    : fmt::format("\ninside {} (engine-reported{}{}", base::TerminalText(name),
-                                  ResolutionText(delegate.resolution_ns),
-                                  CoverageText(delegate, options.color));
-    std::vector<const OpRow*> rows;
-    for (const OpRow& row : delegate.layers) rows.push_back(&row);
-    if (!options.all_rows) {
-      std::stable_sort(rows.begin(), rows.end(), [](const OpRow* a, const OpRow* b) {
-        return a->total_ns + a->total_ticks > b->total_ns + b->total_ticks;
-      });
-      if (rows.size() > kMostLayers + 1) rows.resize(kMostLayers);
-    }
-    Table table({{in_ticks ? "of ticks" : "of call", Align::kRight},
-                 {in_ticks ? "ticks" : "mean", Align::kRight},
-                 {"calls", Align::kRight},
-                 {"what", Align::kLeft, "", options.width > 60 ? options.width - 34 : 30}});
-    for (const OpRow* row : rows) {
-      table.AddRow({Cell::Percent(row->share),
-                    in_ticks ? TicksPerRun(*row, result) : Cell::Duration(row->mean_ns),
-                    Calls(*row), Cell::Drawn(NameText(*row))});
-    }
-    out += table.Render(Format::kTable, 2);
-    out += MoreText(delegate.layers.size() - rows.size());
-  }
-  if (calls.size() < result.delegates.size()) {
-    out += fmt::format("\n… and {} more calls of delegates, with less time: --all\n",
-                       result.delegates.size() - calls.size());
-  }
-  return out;
 }
 
 }  // namespace inferprobe::report

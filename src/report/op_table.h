@@ -16,7 +16,4 @@ Table OpTable(const profile::PerfResult& result);
 // never are.
 std::string OpTree(const profile::PerfResult& result, const PerfTextOptions& options);
 
-// The operators inside each delegate call, as the engine reported them, in tables of their own.
-std::string DelegateTables(const profile::PerfResult& result, const PerfTextOptions& options);
-
 }  // namespace inferprobe::report

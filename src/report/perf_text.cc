@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "report/delegate_tables.h"
 #include "report/figure_text.h"
 #include "report/lines.h"
 #include "report/loss_table.h"
@@ -269,6 +270,7 @@ std::string RecordingText(const PerfResult& result, const PerfTextOptions& optio
       lines.Add("profiling", PerturbationText(result.perturbation));
     }
     lines.Block(OpTree(result, options));
+    lines.Block(DelegateSummaryTable(result));
     lines.Block(DelegateTables(result, options));
   }
   lines.Block(options.counters);
@@ -286,6 +288,7 @@ std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
   lines.Block(RowsHeading(result));
   lines.Add("profiling", PerturbationText(result.perturbation));
   lines.Block(OpTree(result, options));
+  lines.Block(DelegateSummaryTable(result));
   lines.Block(DelegateTables(result, options));
   lines.Block("\n");
   lines.Add("memory", MemoryText(result.memory));

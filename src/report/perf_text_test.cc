@@ -30,7 +30,7 @@ const profile::PerfResult& Sample(const std::string& name) {
 
 TEST(PerfText, LooksAsItDid) {
   for (const char* name : {"typical", "everything_missing", "one_sample", "hostile_names", "crash",
-                           "extremes", "many_rows"}) {
+                           "extremes", "many_rows", "delegates"}) {
     ExpectGolden(std::string(name) + ".txt", PerfText(Sample(name), {}));
   }
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -69,6 +70,68 @@ void Log(ETDumpGen& gen, const char* name, int id, uint64_t start, uint64_t end,
 }
 
 constexpr int kNoId = -1;
+
+// What the delegate kit writes: a pair of begin and end, with a note in its metadata.
+class Noted {
+ public:
+  Noted(ETDumpGen& gen, const char* name, std::string note = R"({"kind":"host_wall"})")
+      : gen_(gen), note_(std::move(note)), entry_(gen.start_profiling_delegate(name, kNoId)) {}
+  ~Noted() { gen_.end_profiling_delegate(entry_, note_.data(), note_.size()); }
+  Noted(const Noted&) = delete;
+  Noted& operator=(const Noted&) = delete;
+
+ private:
+  ETDumpGen& gen_;
+  std::string note_;
+  EventTracerEntry entry_;
+};
+
+// A delegate's instruction, with what `inside` records of it.
+template <typename Inside>
+void DelegateCall(ETDumpGen& gen, unsigned instruction, Inside inside) {
+  const EventTracerEntry call = gen.start_profiling("DELEGATE_CALL", 0, instruction);
+  gen.set_chain_debug_handle(0, instruction);
+  inside(call.start_time);
+  gen.set_chain_debug_handle(-1, 0);
+  gen.end_profiling(call);
+}
+
+// An unmodified delegate that is wrapped: it reports what it always did.
+void WrappedXnnpack(ETDumpGen& gen, uint64_t at) {
+  const Noted whole(gen, "xnnpackbackend.delegate");
+  Work(90'000);
+  Log(gen, "conv", kNoId, at + 10'000, at + 60'000);
+  Log(gen, "pool", kNoId, at + 60'000, at + 90'000);
+}
+
+// All that the kit records, of an engine that keeps running means.
+void LayeredOpenvino(ETDumpGen& gen, uint64_t at, int call) {
+  {
+    const Noted whole(gen, "openvino.delegate", R"({"kind":"host_wall","mode":"blocking"})");
+    {
+      const Noted phase(gen, "openvino.input_binding");
+      Work(2000);
+    }
+    const Noted phase(gen, "openvino.infer_host");
+    Work(100'000);
+  }
+  {
+    const Noted report(
+        gen, "openvino.layer_report",
+        R"({"kind":"host_wall","unit_ns":1000,"calls":)" + std::to_string(call) + "}");
+    Work(5000);
+  }
+  const std::string layer =
+      R"({"kind":"engine_reported","of":"running_mean","type":"Convolution","exec":"jit_f32"})";
+  Log(gen, "first \"layer\"", kNoId, at, at + 60'000, layer);
+  Log(gen, "second layer", kNoId, at + 60'000, at + 100'000, layer);
+}
+
+void DeviceResult(ETDumpGen& gen, int call) {
+  Log(gen, "torchtrt.device", kNoId, 5'000'000, 5'200'000 + 1000 * static_cast<uint64_t>(call),
+      R"({"kind":"device","clock":"cuda event","engine":"0a1b","call":)" + std::to_string(call) +
+          "}");
+}
 
 }  // namespace
 
@@ -139,6 +202,41 @@ int main(int argc, char** argv) {
     gen.create_event_block("Default");
     gen.create_event_block("Execute");
     Save(gen, "no_tracer_blocks");
+  }
+  {
+    ETDumpGen gen;  // two delegates, with the events of the delegate kit
+    gen.create_event_block("Default");
+    const EventTracerEntry load = gen.start_profiling("Method::init");
+    {
+      const Noted delegate(gen, "openvino.delegate_load");
+      Work(20'000);
+    }
+    gen.end_profiling(load);
+    for (int run = 1; run <= 3; ++run) {
+      gen.create_event_block("Execute");
+      const EventTracerEntry method = gen.start_profiling("Method::execute");
+      DelegateCall(gen, 0, [&](uint64_t at) { WrappedXnnpack(gen, at); });
+      DelegateCall(gen, 1, [&](uint64_t at) { LayeredOpenvino(gen, at, run); });
+      gen.end_profiling(method);
+    }
+    Save(gen, "two_delegates");
+  }
+  {
+    ETDumpGen gen;  // calls that return early; a device's results come a call late, the last never
+    for (int run = 1; run <= 4; ++run) {
+      gen.create_event_block("Execute");
+      const EventTracerEntry method = gen.start_profiling("Method::execute");
+      DelegateCall(gen, 0, [&](uint64_t) {
+        const Noted whole(gen, "torchtrt.delegate",
+                          R"({"kind":"host_wall","mode":"asynchronous","engine":"0a1b","call":)" +
+                              std::to_string(run) + "}");
+        if (run > 1) DeviceResult(gen, run - 1);
+        const Noted phase(gen, "torchtrt.enqueue_host");
+        Work(10'000);
+      });
+      gen.end_profiling(method);
+    }
+    Save(gen, "late_device");
   }
   {
     ETDumpGen gen;

@@ -29,6 +29,7 @@ NAMES = [
     "recorded_slices",
     "ticks",
     "rounded",
+    "delegates",
 ]
 
 

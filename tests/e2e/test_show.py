@@ -190,6 +190,98 @@ def test_executorchs_own_etdump_has_the_totals_that_inspector_sees(
     assert _seen(_inspect(out)) == theirs
 
 
+# ---- what the delegate kit records, by ExecuTorch's own writer
+
+
+def test_two_delegates_in_one_dump_keep_their_events_apart(run: Run, shapes: Path) -> None:
+    result = result_of(run, shapes / "two_delegates.etdp")
+    xnnpack, openvino = result["delegates"]
+    assert [layer["name"] for layer in xnnpack["layers"]] == ["conv", "pool"]
+    assert [layer["total_ns"] for layer in xnnpack["layers"]] == [150_000, 90_000]
+    assert xnnpack["phases"]["status"] == "not_requested"
+    assert "mode" not in xnnpack and "layer_error_ns" not in xnnpack
+
+    assert [phase["name"] for phase in openvino["phases"]] == [
+        "openvino.input_binding",
+        "openvino.infer_host",
+    ]
+    assert {phase["kind"] for phase in openvino["phases"]} == {"host_wall"}
+    assert openvino["mode"] == "blocking"
+    names = [layer["name"] for layer in openvino["layers"]]
+    assert names == ['first "layer"', "second layer"]
+    # Calls 1 to 3, in whole microseconds.
+    assert openvino["layer_error_ns"] == pytest.approx(1000 * (1 + 3) / 3)
+    assert [layer["mean_ns"] for layer in openvino["layers"]] == [60_000, 40_000]
+    by_id = {row["id"]: row for row in result["ops"]}
+    assert by_id[openvino["whole_call"]]["name"] == "openvino.delegate"
+    # Layers are compared with the delegate's own event, not with reading them.
+    whole = by_id[openvino["whole_call"]]["total_ns"]
+    assert openvino["layer_coverage"] == pytest.approx(300_000 / whole)
+
+
+def test_host_rows_of_delegates_add_up(run: Run, shapes: Path) -> None:
+    result = result_of(run, shapes / "two_delegates.etdp")
+    children: dict[int, int] = {}
+    for row in result["ops"]:
+        if "parent" in row:
+            children[row["parent"]] = children.get(row["parent"], 0) + row["total_ns"]
+    assert all(row["kind"] == "host_wall" for row in result["ops"])
+    for row in result["ops"]:
+        assert row["total_ns"] == row["self_ns"] + children.get(row["id"], 0)
+    split = result["delegate_summary"]
+    known = [value for value in split.values() if not isinstance(value, dict)]
+    assert sum(known) == pytest.approx(result["profiled_mean_ns"])
+
+
+def test_a_late_device_result_is_of_its_call_and_a_lost_one_is_missing(
+    run: Run, shapes: Path
+) -> None:
+    path = shapes / "late_device.etdp"
+    (delegate,) = result_of(run, path)["delegates"]
+    assert delegate["mode"] == "asynchronous"
+    device = delegate["device"]
+    assert (device["clock"], device["calls"], device["missing"]) == ("cuda event", 3, 1)
+    assert device["mean_ns"] == pytest.approx(202_000)
+    assert delegate["layers"] == []
+    events = [event for event in events_of(run, path) if event["kind"] == "device"]
+    assert sorted(event["dur_ns"] for event in events) == [201_000, 202_000, 203_000]
+    assert {event["track"] for event in events} == {"DELEGATE_CALL@0 (device, cuda event)"}
+    shown = run("show", path).stdout
+    assert "1 of 4 calls have no device time" in shown
+    assert "return while work is in flight" in shown
+
+
+@pytest.mark.parametrize("shape", ["two_delegates", "late_device"])
+@pytest.mark.parametrize("ways", [["x.etdp"], ["x.pftrace"], ["x.pftrace", "y.etdp"]])
+def test_what_the_kit_noted_survives_conversion(
+    run: Run, shapes: Path, tmp_path: Path, shape: str, ways: list[str]
+) -> None:
+    source = shapes / f"{shape}.etdp"
+    path = source
+    for way in ways:
+        said = run("convert", path, tmp_path / way)
+        assert said.returncode == 0, said.stderr
+        path = tmp_path / way
+
+    def measured(file: Path) -> dict[str, Any]:
+        result = result_of(run, file)
+        rows = [*result["ops"], *(layer for d in result["delegates"] for layer in d["layers"])]
+        for row in rows:
+            del row["probe_cost_ns"]  # why it is not known depends on the format
+        return {key: result[key] for key in ("ops", "delegates", "delegate_summary")}
+
+    assert measured(path) == measured(source)
+    assert result_of(run, path)["load_ms"] == result_of(run, source)["load_ms"]
+
+
+def test_loading_a_delegate_is_a_part_of_loading(run: Run, shapes: Path) -> None:
+    path = shapes / "two_delegates.etdp"
+    loads = {e["name"]: e for e in events_of(run, path) if e["category"] == "load"}
+    assert set(loads) == {"Method::init", "openvino.delegate_load"}
+    assert loads["openvino.delegate_load"]["parent"] == loads["Method::init"]["id"]
+    assert result_of(run, path)["load_ms"] == pytest.approx(loads["Method::init"]["dur_ns"] / 1e6)
+
+
 # ---- golden: files that ETDumpGen wrote once, and what `show` says of them
 
 
@@ -369,7 +461,13 @@ def test_converting_does_not_make_a_lossy_run_whole(run: Run, shapes: Path, tmp_
 
 @pytest.mark.parametrize(
     "shape",
-    ["two_blocks_one_empty", "delegate_id_zero", "another_clock", "no_inner_detail"],
+    [
+        "two_blocks_one_empty",
+        "delegate_id_zero",
+        "another_clock",
+        "no_inner_detail",
+        "two_delegates",
+    ],
 )
 def test_inspector_sees_the_same_after_a_round_trip(
     run: Run, shapes: Path, tmp_path: Path, shape: str

@@ -122,6 +122,11 @@ void DescribeResult(Archive& archive, Result& result) {
   DescribeProfiledRuns(archive, result);
   DescribeOps(archive, result);
   archive.Figure(field::kUnattributedNs, result.unattributed_ns);
+  if (archive.Optional(field::kDelegateSummary, result.delegate_summary.has_value())) {
+    if constexpr (Archive::kReading) result.delegate_summary.emplace();
+    archive.Object(field::kDelegateSummary,
+                   [&] { DescribeDelegateSummary(archive, *result.delegate_summary); });
+  }
   if (archive.Optional(field::kSlices, !result.slices.empty())) {
     archive.Objects(field::kSlices, result.slices,
                     [](Archive& each, auto& slice, size_t) { DescribeSlice(each, slice); });

@@ -56,6 +56,35 @@ void DescribeOp(Archive& archive, Row& row) {
 
 constexpr auto kDescribeOp = [](auto& archive, auto& row, size_t) { DescribeOp(archive, row); };
 
+template <class Archive, class Phase>
+void DescribePhase(Archive& archive, Phase& phase) {
+  archive.Text(field::kName, phase.name);
+  archive.Enum(field::kKind, phase.kind);
+  archive.Count(field::kCalls, phase.calls);
+  archive.Number(field::kCallsPerRun, phase.calls_per_run);
+  archive.Int(field::kTotalNs, phase.total_ns);
+  archive.Figure(field::kMeanNs, phase.mean_ns);
+  archive.Figure(field::kP50Ns, phase.p50_ns);
+  archive.Figure(field::kShare, phase.share);
+}
+
+template <class Archive, class Device>
+void DescribeDevice(Archive& archive, Device& device) {
+  archive.Text(field::kClock, device.clock);
+  archive.Count(field::kCalls, device.calls);
+  archive.Count(field::kMissing, device.missing);
+  archive.Figure(field::kMeanNs, device.mean_ns);
+}
+
+template <class Archive, class Summary>
+void DescribeDelegateSummary(Archive& archive, Summary& summary) {
+  archive.Figure(field::kDelegatesNs, summary.delegates_ns);
+  archive.Figure(field::kKernelsNs, summary.kernels_ns);
+  archive.Figure(field::kBetweenNs, summary.between_ns);
+  archive.Figure(field::kOtherNs, summary.other_ns);
+  archive.Figure(field::kUnattributedNs, summary.unattributed_ns);
+}
+
 template <class Archive, class Delegate>
 void DescribeDelegate(Archive& archive, Delegate& delegate) {
   archive.Count(field::kId, delegate.id);
@@ -64,13 +93,28 @@ void DescribeDelegate(Archive& archive, Delegate& delegate) {
   archive.Text(field::kEngineId, delegate.engine_id);
   archive.Number(field::kCallsPerRun, delegate.calls_per_run);
   archive.Number(field::kHostNs, delegate.host_ns);
-  archive.NotBuiltIn(field::kPhases, "this version does not record phases");
+  if (archive.Optional(field::kWholeCall, delegate.whole_call != profile::kNone)) {
+    archive.Count(field::kWholeCall, delegate.whole_call);
+  }
+  if (archive.Optional(field::kMode, delegate.mode != profile::CallMode::kUnknown)) {
+    archive.Enum(field::kMode, delegate.mode);
+  }
+  archive.ObjectsOrStatus(field::kPhases, delegate.phases,
+                          [](Archive& each, auto& phase, size_t) { DescribePhase(each, phase); });
+  if (archive.Optional(field::kDevice, delegate.device.has_value())) {
+    if constexpr (Archive::kReading) delegate.device.emplace();
+    archive.Object(field::kDevice, [&] { DescribeDevice(archive, *delegate.device); });
+  }
   archive.Objects(field::kLayers, delegate.layers, kDescribeOp);
   archive.Figure(field::kLayerCoverage, delegate.layer_coverage);
   if (archive.Optional(field::kWithinRounding, delegate.within_rounding)) {
     archive.Bool(field::kWithinRounding, delegate.within_rounding);
   }
   archive.Figure(field::kResolutionNs, delegate.resolution_ns);
+  if (archive.Optional(field::kLayerErrorNs, delegate.layer_error_ns.has_value())) {
+    if constexpr (Archive::kReading) delegate.layer_error_ns.emplace();
+    archive.Figure(field::kLayerErrorNs, *delegate.layer_error_ns);
+  }
 }
 
 template <class Archive, class Slice>

@@ -39,6 +39,12 @@ struct EnumWords<profile::RowType> {
 };
 
 template <>
+struct EnumWords<profile::CallMode> {
+  static constexpr auto kLast = profile::CallMode::kAsynchronous;
+  static const char* Name(profile::CallMode value) { return profile::CallModeName(value); }
+};
+
+template <>
 struct EnumWords<profile::OutputCheck::Verdict> {
   using Verdict = profile::OutputCheck::Verdict;
   static constexpr auto kLast = Verdict::kMismatch;

@@ -112,6 +112,15 @@ std::optional<RowProblem> PlaceOps(profile::PerfResult* result, size_t ops) {
                         fmt::format("expected the id of a row, found the number {}", delegate.op)};
     }
     delegate.op = call->second;
+    if (delegate.whole_call != kNone) {
+      const auto whole = places.find(delegate.whole_call);
+      if (whole == places.end()) {
+        return RowProblem{
+            {{field::kDelegates, 0}, {{}, static_cast<uint32_t>(d)}, {field::kWholeCall, 0}},
+            fmt::format("expected the id of a row, found the number {}", delegate.whole_call)};
+      }
+      delegate.whole_call = whole->second;
+    }
     for (OpRow& layer : delegate.layers) layer = result->ops[places.at(layer.id)];
   }
   return std::nullopt;

@@ -102,6 +102,21 @@ class ReaderArchive {
     });
   }
 
+  template <class T, class Describe>
+  void ObjectsOrStatus(std::string_view key, profile::Metric<std::vector<T>>& items,
+                       Describe describe) {
+    const uint32_t node = failed() ? JsonTree::kNoNode : tree_.Find(object_, key, hint_);
+    if (node != JsonTree::kNoNode && tree_.at(node).type == JsonTree::Type::kObject) {
+      profile::Missing missing;
+      if (Take(key)) MissingAt(node_, missing);
+      items = std::move(missing);
+      return;
+    }
+    std::vector<T> found;
+    Objects(key, found, describe);
+    items = std::move(found);
+  }
+
   template <class T>
   void List(std::string_view key, std::vector<T>& values) {
     Elements(key, "a list", [&](uint32_t node, size_t) {

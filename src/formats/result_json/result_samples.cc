@@ -215,7 +215,8 @@ std::vector<ResultSample> ResultSamples() {
           {"recorded_blocks", samples::RecordedBlocks()},
           {"recorded_slices", samples::RecordedSlices()},
           {"ticks", samples::Ticks()},
-          {"rounded", Rounded()}};
+          {"rounded", Rounded()},
+          {"delegates", samples::Delegates()}};
 }
 
 const PerfResult& GetResultSample(const std::string& name) {

@@ -28,6 +28,9 @@ profile::PerfResult Facts();
 // Fills in what follows from the runs.
 void Analyze(const analyze::SyntheticProfile& made, profile::PerfResult& result);
 
+// With the events of the delegate kit, of three delegates.
+profile::PerfResult Delegates();
+
 // As readers of other programs' files give them.
 profile::PerfResult RecordedBlocks();
 profile::PerfResult RecordedSlices();

@@ -85,6 +85,15 @@ class WriterArchive {
     json_.EndArray();
   }
 
+  // The same, or a status.
+  template <class T, class Describe>
+  void ObjectsOrStatus(std::string_view key, const profile::Metric<std::vector<T>>& items,
+                       Describe describe) {
+    if (items) return Objects(key, *items, describe);
+    json_.Key(key);
+    Missing(items.missing());
+  }
+
   // An array of texts or integers.
   template <class T>
   void List(std::string_view key, const std::vector<T>& values) {

@@ -1,0 +1,301 @@
+#include "report/delegate_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "base/text.h"
+#include "profile/delegate_note.h"
+#include "report/figure_text.h"
+#include "report/largest.h"
+#include "report/row_cells.h"
+#include "report/table.h"
+
+namespace inferprobe::report {
+namespace {
+
+using profile::CallMode;
+using profile::DelegateResult;
+using profile::Kind;
+using profile::kNone;
+using profile::Metric;
+using profile::OpRow;
+using profile::PhaseRow;
+using profile::RowType;
+
+constexpr size_t kMostLayers = 8;
+constexpr size_t kMostSiblings = 20;
+constexpr size_t kMostCalls = 20;  // of delegates, with their layers
+
+std::string ResolutionText(const profile::Metric<int64_t>& resolution_ns) {
+  if (!resolution_ns || *resolution_ns <= 1) return "";
+  if (*resolution_ns == 1000) return ", whole us";
+  if (*resolution_ns == 1'000'000) return ", whole ms";
+  return ", ticks of " + base::FormatDurationNs(static_cast<double>(*resolution_ns));
+}
+
+Cell TicksPerRun(const OpRow& row, const profile::PerfResult& result) {
+  return Cell::Number(static_cast<double>(row.total_ticks) /
+                      static_cast<double>(std::max<uint64_t>(result.profiled_runs, 1)));
+}
+
+// "; covers 96 % of ..." for the heading, or a line of its own below it.
+std::string CoverageText(const profile::DelegateResult& delegate, bool color) {
+  const profile::Metric<double>& coverage = delegate.layer_coverage;
+  if (!coverage) {
+    if (coverage.missing().status != profile::Status::kBelowResolution) {
+      return fmt::format("; coverage {})\n", MissingText(coverage.missing()));
+    }
+    return fmt::format(")\n  coverage n/a, below the engine's resolution: {}\n",
+                       base::TerminalText(coverage.missing().hint));
+  }
+  const std::string covers =
+      fmt::format("covers {:.0f} % of the call's host wall time", *coverage * 100);
+  const bool low = *coverage < profile::DelegateResult::kCoverageLow;
+  if (!low && *coverage <= profile::DelegateResult::kCoverageHigh) return "; " + covers + ")\n";
+  if (delegate.within_rounding) {
+    return "; " + covers + ")\n  rounding to whole units explains what is missing from 100 %\n";
+  }
+  return fmt::format(
+      ")\n  {}warning{}: {}; {}\n", color ? "\x1b[33m" : "", color ? "\x1b[0m" : "", covers,
+      low ? "the rest is in none of its operators" : "they overlap, or its clock is another");
+}
+
+// What an engine reported in no delegate call: it belongs to no row, and is not hidden.
+std::string ReportedOutside(const profile::PerfResult& result, const PerfTextOptions& options) {
+  Table table(
+      {{"mean", Align::kRight}, {"ticks", Align::kRight}, {"calls", Align::kRight}, {"what"}});
+  size_t more = 0;
+  for (const OpRow& row : result.ops) {
+    if (row.type != RowType::kDelegateOp) continue;
+    // Inside another report, or in its call.
+    if (row.parent < result.ops.size()) {
+      const OpRow& parent = result.ops[row.parent];
+      if (parent.kind != Kind::kHostWall || parent.type == RowType::kDelegateCall) continue;
+    }
+    if (!options.all_rows && table.size() >= kMostSiblings) {
+      ++more;
+      continue;
+    }
+    table.AddRow({row.in_ticks ? Cell::Drawn("-") : Cell::Duration(row.mean_ns),
+                  row.in_ticks ? TicksPerRun(row, result) : Cell::Drawn("-"),
+                  CallsCell(row.calls_per_run), Cell::Drawn(NameText(row.name))});
+  }
+  if (table.size() == 0) return {};
+  return "\nreported outside any delegate call (engine-reported; part of no sum)\n" +
+         table.Render(Format::kTable, 2) + MoreText(more);
+}
+
+std::string CallText(const profile::PerfResult& result, const DelegateResult& delegate) {
+  return base::TerminalText(delegate.op < result.ops.size() ? result.ops[delegate.op].name
+                                                            : delegate.backend);
+}
+
+const char* ModeText(CallMode mode) {
+  switch (mode) {
+    case CallMode::kUnknown:
+      return "";
+    case CallMode::kBlocking:
+      return "; calls block until the engine is done";
+    case CallMode::kSynchronized:
+      return "; calls wait for the engine before they return";
+    case CallMode::kAsynchronous:
+      return "; calls return while work is in flight: host-visible time only";
+  }
+  return "";
+}
+
+// What of the whole call is in none of its phases.
+Metric<double> RestOf(const profile::PerfResult& result, const OpRow& whole) {
+  if (!whole.mean_ns || result.profiled_runs == 0) return whole.mean_ns;
+  return static_cast<double>(whole.self_ns) / static_cast<double>(result.profiled_runs);
+}
+
+Metric<double> ShareOf(const Metric<double>& part_ns, double host_ns) {
+  if (!part_ns) return part_ns;
+  if (!(host_ns > 0)) return profile::Status::kBelowResolution;
+  return *part_ns / host_ns;
+}
+
+// The delegate's own events, with what a device took beside them.
+std::string PhaseTable(const profile::PerfResult& result, const DelegateResult& delegate,
+                       const PerfTextOptions& options) {
+  const bool has_whole = delegate.whole_call < result.ops.size();
+  if (!has_whole || (!delegate.phases && !delegate.device)) return {};
+  const OpRow& whole = result.ops[delegate.whole_call];
+  std::vector<Column> columns = {{"of call", Align::kRight},
+                                 {"mean", Align::kRight},
+                                 {"p50", Align::kRight},
+                                 {"calls", Align::kRight}};
+  if (delegate.device) {
+    const std::string clock = base::TerminalText(delegate.device->clock);
+    columns.push_back({clock.empty() ? "device" : "device: " + clock, Align::kRight});
+  }
+  columns.push_back({"what", Align::kLeft, "", options.width > 80 ? options.width - 50 : 30});
+  Table table(std::move(columns));
+  const auto add = [&](const Metric<double>& share, const Metric<double>& mean_ns, Cell p50,
+                       Cell calls, const std::string& what) {
+    std::vector<Cell> cells = {Cell::Percent(share), Cell::Duration(mean_ns), std::move(p50),
+                               std::move(calls)};
+    if (delegate.device) {
+      cells.push_back(table.size() == 0 ? Cell::Duration(delegate.device->mean_ns)
+                                        : Cell::Drawn(""));
+    }
+    cells.push_back(Cell::Drawn(what));
+    table.AddRow(std::move(cells));
+  };
+  add(ShareOf(whole.mean_ns, delegate.host_ns), whole.mean_ns, Cell::Duration(whole.p50_ns),
+      CallsCell(whole.calls_per_run), NameText(whole.name));
+  if (delegate.phases) {
+    for (const PhaseRow& phase : *delegate.phases) {
+      add(phase.share, phase.mean_ns, Cell::Duration(phase.p50_ns), CallsCell(phase.calls_per_run),
+          "├─ " + NameText(phase.name));
+    }
+    const Metric<double> rest_ns = RestOf(result, whole);
+    add(ShareOf(rest_ns, delegate.host_ns), rest_ns, Cell::Drawn(""), Cell::Drawn(""),
+        "└─ in no phase");
+  }
+  std::string out = fmt::format("\nphases of {} (host wall, per run{})\n",
+                                CallText(result, delegate), ModeText(delegate.mode));
+  out += table.Render(Format::kTable, 2);
+  if (delegate.device && delegate.device->missing > 0) {
+    out += fmt::format("  {} of {} calls have no device time: nothing waited for it\n",
+                       delegate.device->missing, delegate.device->missing + delegate.device->calls);
+  }
+  return out;
+}
+
+// By row of a delegate call: its event of reading layers.
+std::unordered_map<uint32_t, const OpRow*> LayerReports(const profile::PerfResult& result) {
+  std::unordered_map<uint32_t, const OpRow*> reports;
+  for (const OpRow& row : result.ops) {
+    if (row.type == RowType::kOther && row.name.ends_with(profile::kLayerReport)) {
+      reports.emplace(row.parent, &row);
+    }
+  }
+  return reports;
+}
+
+// The engine tells a mean over all calls since it compiled the model.
+std::string ErrorText(const DelegateResult& delegate) {
+  if (!delegate.layer_error_ns) return "";
+  const Metric<double>& error_ns = *delegate.layer_error_ns;
+  return fmt::format(
+      "  the engine keeps running means in whole units: each mean below may be off by {}\n",
+      error_ns ? base::FormatDurationNs(*error_ns) : MissingText(error_ns.missing()));
+}
+
+// Where the call's time is not the engine's, layers compare with each other.
+double ReportedNs(const DelegateResult& delegate) {
+  double all_ns = 0;
+  for (const OpRow& row : delegate.layers) all_ns += static_cast<double>(row.total_ns);
+  return all_ns;
+}
+
+std::string LayerTable(const profile::PerfResult& result, const DelegateResult& delegate,
+                       const OpRow* report, const PerfTextOptions& options) {
+  const std::string name = CallText(result, delegate);
+  if (delegate.layers.empty()) {
+    return fmt::format("\ninside {}: {}\n", name,
+                       delegate.layer_coverage ? "nothing reported"
+                                               : MissingText(delegate.layer_coverage.missing()));
+  }
+  const bool in_ticks = delegate.layers.front().in_ticks;
+  const Kind kind = delegate.layers.front().kind;
+  const bool of_one_kind = std::all_of(delegate.layers.begin(), delegate.layers.end(),
+                                       [&](const OpRow& row) { return row.kind == kind; });
+  std::string out =
+      in_ticks
+          ? fmt::format("\ninside {} (engine-reported, on a clock of its own: ticks, not times)\n",
+                        name)
+          : fmt::format("\ninside {} ({}{}{}", name,
+                        of_one_kind ? profile::KindText(kind) : "as each row says",
+                        ResolutionText(delegate.resolution_ns),
+                        CoverageText(delegate, options.color));
+  out += ErrorText(delegate);
+  if (report != nullptr) {
+    out +=
+        fmt::format("  reading layers adds overhead and can change scheduling; it took {} a run\n",
+                    report->mean_ns ? base::FormatDurationNs(*report->mean_ns)
+                                    : MissingText(report->mean_ns.missing().status));
+  }
+  std::vector<const OpRow*> rows;
+  for (const OpRow& row : delegate.layers) rows.push_back(&row);
+  if (!options.all_rows) {
+    std::stable_sort(rows.begin(), rows.end(), [](const OpRow* a, const OpRow* b) {
+      return a->total_ns + a->total_ticks > b->total_ns + b->total_ticks;
+    });
+    if (rows.size() > kMostLayers + 1) rows.resize(kMostLayers);
+  }
+  const bool by_itself = !in_ticks && delegate.mode == CallMode::kAsynchronous;
+  const double reported_ns = ReportedNs(delegate);
+  std::vector<Column> columns = {
+      {in_ticks    ? "of ticks"
+       : by_itself ? "of reported"
+                   : "of call",
+       Align::kRight},
+      {in_ticks ? "ticks" : "mean", Align::kRight},
+      {"calls", Align::kRight},
+      {"what", Align::kLeft, "", options.width > 60 ? options.width - 34 : 30}};
+  if (!of_one_kind) columns.push_back({"kind"});
+  Table table(std::move(columns));
+  for (const OpRow* row : rows) {
+    std::vector<Cell> cells = {
+        Cell::Percent(by_itself ? ShareOf(static_cast<double>(row->total_ns), reported_ns)
+                                : row->share),
+        in_ticks ? TicksPerRun(*row, result) : Cell::Duration(row->mean_ns),
+        CallsCell(row->calls_per_run), Cell::Drawn(NameText(row->name))};
+    if (!of_one_kind) cells.push_back(Cell::Drawn(profile::KindText(row->kind)));
+    table.AddRow(std::move(cells));
+  }
+  out += table.Render(Format::kTable, 2);
+  return out + MoreText(delegate.layers.size() - rows.size());
+}
+
+}  // namespace
+
+std::string DelegateSummaryTable(const profile::PerfResult& result) {
+  if (!result.delegate_summary || !result.delegate_summary->delegates_ns) return {};
+  const profile::DelegateSummary& summary = *result.delegate_summary;
+  Table table({{"share", Align::kRight}, {"mean", Align::kRight}, {"what"}});
+  const auto add = [&](const Metric<double>& mean_ns, const char* what) {
+    table.AddRow({Cell::Percent(ShareOf(mean_ns, result.profiled_mean_ns)), Cell::Duration(mean_ns),
+                  Cell::Drawn(what)});
+  };
+  add(summary.delegates_ns, "in delegates");
+  add(summary.kernels_ns, "in kernels of the engine itself");
+  add(summary.between_ns, "between instructions");
+  if (!summary.other_ns || *summary.other_ns != 0) {
+    add(summary.other_ns, "in scopes, setting inputs and other events");
+  }
+  if (summary.unattributed_ns) add(summary.unattributed_ns, "unattributed");
+  return "\nin and between delegates (host wall, per run; adds up to the run)\n" +
+         table.Render(Format::kTable, 2);
+}
+
+std::string DelegateTables(const profile::PerfResult& result, const PerfTextOptions& options) {
+  std::string out = ReportedOutside(result, options);
+  std::vector<size_t> calls(result.delegates.size());
+  std::iota(calls.begin(), calls.end(), size_t{0});
+  if (!options.all_rows) {
+    KeepLargest(calls, kMostCalls, [&](size_t call) { return result.delegates[call].host_ns; });
+  }
+  const std::unordered_map<uint32_t, const OpRow*> reports = LayerReports(result);
+  for (const size_t call : calls) {
+    const DelegateResult& delegate = result.delegates[call];
+    out += PhaseTable(result, delegate, options);
+    const auto report = reports.find(delegate.op);
+    out +=
+        LayerTable(result, delegate, report == reports.end() ? nullptr : report->second, options);
+  }
+  if (calls.size() < result.delegates.size()) {
+    out += fmt::format("\n… and {} more calls of delegates, with less time: --all\n",
+                       result.delegates.size() - calls.size());
+  }
+  return out;
+}
+
+}  // namespace inferprobe::report

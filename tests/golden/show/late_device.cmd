@@ -1,0 +1,1 @@
+show late_device.etdp

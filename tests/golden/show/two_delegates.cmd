@@ -1,0 +1,1 @@
+show two_delegates.etdp
