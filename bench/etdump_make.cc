@@ -2,7 +2,9 @@
 //
 // Runs of 40 events: operators with their kernels, and a delegate that reports its own. With
 // --distinct every operator has a name of its own, in one run for all; with --run-each every run
-// has one operator, whose name no other has: what must not take quadratic time to load.
+// has one operator, whose name no other has: what must not take quadratic time to load. With
+// --layers a delegate reports that many layers in each of three runs, as the delegate kit notes
+// them; with --device-calls it returns early in that many runs, and its device answers a call late.
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
@@ -68,12 +70,65 @@ void AddDistinct(ETDumpGen& gen, unsigned operators, bool run_each) {
   if (!run_each) gen.end_profiling(method);
 }
 
+constexpr executorch::runtime::DelegateDebugIntId kNoId = -1;
+
+void Log(ETDumpGen& gen, const std::string& name, uint64_t start, uint64_t ns,
+         const std::string& note) {
+  gen.log_profiling_delegate(name.c_str(), kNoId, start, start + ns, note.data(), note.size());
+}
+
+// What the kit records of one call, and `inside` of its insides.
+template <typename Inside>
+void AddNotedCall(ETDumpGen& gen, const std::string& note, Inside inside) {
+  gen.create_event_block("Execute");
+  const EventTracerEntry method = gen.start_profiling("Method::execute");
+  const EventTracerEntry call = gen.start_profiling("DELEGATE_CALL", 0, 0);
+  gen.set_chain_debug_handle(0, 0);
+  EventTracerEntry whole = gen.start_profiling_delegate("x.delegate", kNoId);
+  gen.end_profiling_delegate(whole, note.data(), note.size());
+  inside(call.start_time);
+  gen.set_chain_debug_handle(-1, 0);
+  gen.end_profiling(call);
+  gen.end_profiling(method);
+}
+
+void AddLayers(ETDumpGen& gen, unsigned layers) {
+  for (unsigned run = 1; run <= 3; ++run) {
+    AddNotedCall(gen, R"({"kind":"host_wall","mode":"blocking"})", [&](uint64_t at) {
+      const EventTracerEntry report = gen.start_profiling_delegate("x.layer_report", kNoId);
+      const std::string calls =
+          R"({"kind":"host_wall","unit_ns":1000,"calls":)" + std::to_string(run) + "}";
+      gen.end_profiling_delegate(report, calls.data(), calls.size());
+      for (unsigned i = 0; i < layers; ++i) {
+        Log(gen, "layer" + std::to_string(i), at, 5000,
+            R"({"kind":"engine_reported","of":"running_mean","type":"t)" + std::to_string(i) +
+                R"("})");
+      }
+    });
+  }
+}
+
+void AddDeviceCalls(ETDumpGen& gen, unsigned calls) {
+  const auto number = [](unsigned call) { return R"("call":)" + std::to_string(call) + "}"; };
+  for (unsigned call = 1; call <= calls; ++call) {
+    AddNotedCall(gen, R"({"kind":"host_wall","mode":"asynchronous",)" + number(call),
+                 [&](uint64_t at) {
+                   if (call == 1) return;
+                   Log(gen, "x.device", at, 5000,
+                       R"({"kind":"device","clock":"cuda event",)" + number(call - 1));
+                 });
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view shape = argc == 4 ? argv[3] : "";
-  if (argc < 3 || argc > 4 || (argc == 4 && shape != "--distinct" && shape != "--run-each")) {
-    std::fputs("usage: etdump_make FILE EVENTS [--distinct|--run-each]\n", stderr);
+  const bool known = shape == "--distinct" || shape == "--run-each" || shape == "--layers" ||
+                     shape == "--device-calls";
+  if (argc < 3 || argc > 4 || (argc == 4 && !known)) {
+    std::fputs("usage: etdump_make FILE EVENTS [--distinct|--run-each|--layers|--device-calls]\n",
+               stderr);
     return 2;
   }
   const auto events = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
@@ -82,7 +137,11 @@ int main(int argc, char** argv) {
   while (et_pal_current_ticks() < 2'000'000) {
   }
   ETDumpGen gen;
-  if (argc == 4) {
+  if (shape == "--layers") {
+    AddLayers(gen, events / 2);
+  } else if (shape == "--device-calls") {
+    AddDeviceCalls(gen, events / 2);
+  } else if (argc == 4) {
     AddDistinct(gen, events / 2, shape == "--run-each");
   } else {
     for (unsigned i = 0; i < events; i += kRunEvents) AddRun(gen);
