@@ -24,6 +24,7 @@ cp tests/fixtures/perfetto/*.pftrace "$seeds/perfetto"
 for name in hostile_names huge_times late_parents overlaps trees1 twins; do
   cp "$made/traces/$name.pftrace" "$seeds/perfetto"
 done
+"$build/inferprobe" convert "$made/etdump/two_delegates.etdp" "$seeds/perfetto/two_delegates.pftrace"
 rm "$made/result/many_rows.json"  # large, and nothing in it that the others have not
 cp "$made"/result/*.json "$seeds/result"
 cp "$made"/rings/*.ring "$seeds/rings"

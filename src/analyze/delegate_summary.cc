@@ -10,7 +10,6 @@ namespace {
 
 using profile::DelegateSummary;
 using profile::Kind;
-using profile::kNone;
 using profile::Metric;
 using profile::OpRow;
 using profile::RowType;

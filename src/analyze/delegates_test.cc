@@ -275,7 +275,7 @@ TEST(Delegates, LayersOfARunningMeanHaveTheMeanOfAllReadingsAndItsError) {
   MeanEngine engine(40);
   for (int i = 0; i < 50; ++i) engine.Run(made, RunMode::kWarmupOn);
   for (int i = 0; i < 100; ++i) {
-    engine.SetTime(40 + i % 3);
+    engine.SetTime(i < 50 ? 40 : 60);
     engine.Run(made, RunMode::kSettleOn);
     engine.Run(made, RunMode::kPairOn);
     engine.Run(made, RunMode::kPairOff, false);  // is in the next reading
@@ -290,7 +290,8 @@ TEST(Delegates, LayersOfARunningMeanHaveTheMeanOfAllReadingsAndItsError) {
   const double error_ns = 1000.0 * (52 + 349) / (349 - 52 + 1);
   EXPECT_DOUBLE_EQ(**delegate.layer_error_ns, error_ns);
   ASSERT_TRUE(layer.mean_ns);
-  EXPECT_NEAR(*layer.mean_ns, 41'000, error_ns);
+  EXPECT_NEAR(*layer.mean_ns, 50'000, error_ns);
+  EXPECT_NE(*layer.mean_ns, static_cast<double>(layer.total_ns) / 100);  // of profiled runs alone
   EXPECT_EQ(*layer.share, *layer.mean_ns / delegate.host_ns);
   // One value alone may be off by 349 us.
   ASSERT_FALSE(layer.p50_ns);
@@ -308,6 +309,26 @@ TEST(Delegates, AMeanWithinItsErrorIsBelowResolution) {
   ASSERT_FALSE(layer.mean_ns);
   EXPECT_EQ(layer.mean_ns.missing().status, Status::kBelowResolution);
   EXPECT_EQ(layer.total_ns, 5000);
+}
+
+// A coverage that the error of means explains says nothing about the delegate.
+TEST(Delegates, TheErrorOfMeansExplainsAnOddCoverage) {
+  for (const int calls : {2, 200}) {
+    SyntheticProfile made;
+    for (int run = 0; run < 2; ++run) {
+      made.BeginRun();
+      made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
+      made.NotedLeaf("x.delegate", 50'000);
+      made.NotedLeaf("x.layer_report", 500, ReportNote(calls + run));
+      made.ReportedNoted("layer", 1000, kMeanNote);
+      made.Leave();
+      made.EndRun();
+    }
+    const OperatorTable table = Build(made);
+    EXPECT_EQ(*table.delegates.at(0).layer_coverage, 0.02);
+    EXPECT_EQ(table.delegates[0].within_rounding, calls == 200);
+    EXPECT_EQ(table.losses.Get(Loss::kEngineOpsCoverage), calls == 200 ? 0U : 1U);
+  }
 }
 
 TEST(Delegates, FewCallsLeaveTheMedianAsItIs) {

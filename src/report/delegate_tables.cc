@@ -20,7 +20,6 @@ namespace {
 using profile::CallMode;
 using profile::DelegateResult;
 using profile::Kind;
-using profile::kNone;
 using profile::Metric;
 using profile::OpRow;
 using profile::PhaseRow;

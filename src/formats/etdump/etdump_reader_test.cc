@@ -581,7 +581,14 @@ TEST(EtdumpReader, CutAtEveryLengthIsAnError) {
 }
 
 TEST(EtdumpReader, FlippedBytesNeverCrash) {
-  const std::string good = MakeEtdump({TypicalRun(), {"Execute", {}}, TypicalRun(2'000'000)});
+  const MadeBlock kit = {
+      "Execute",
+      {Noted("x.input_binding", 45, 55, 1, kHostNote),
+       Noted("x.delegate", 42, 80, 1, R"({"kind":"host_wall","mode":"blocking","call":1})"),
+       Noted("layer", 50, 58, 1, R"({"kind":"engine_reported"})"),
+       Noted("x.device", 900, 930, 1, R"({"kind":"device","clock":"cuda event","call":1})"),
+       Op("DELEGATE_CALL", 40, 90, 1), Outside("Method::execute", 0, 100)}};
+  const std::string good = MakeEtdump({TypicalRun(), {"Execute", {}}, TypicalRun(2'000'000), kit});
   std::mt19937 random(20);
   for (int round = 0; round < 5000; ++round) {
     std::string bytes = good;
