@@ -1,6 +1,6 @@
 #include "analyze/delegate_summary.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "analyze/row_table.h"
 #include "base/saturating.h"
@@ -25,7 +25,12 @@ struct Totals {
 
 void Add(int64_t& sum, int64_t ns) { sum = base::SaturatingAdd(sum, ns); }
 
-Totals TotalsOf(const std::vector<OpRow>& ops) {
+Totals TotalsOf(const OperatorTable& table) {
+  const std::vector<OpRow>& ops = table.ops;
+  std::vector<bool> is_delegates(ops.size());
+  for (const profile::DelegateResult& delegate : table.delegates) {
+    if (delegate.op < ops.size()) is_delegates[delegate.op] = true;
+  }
   Totals totals;
   // Whether a row lies in the run, and in none that was taken whole. Parents stand before children.
   std::vector<bool> open(ops.size());
@@ -37,10 +42,11 @@ Totals TotalsOf(const std::vector<OpRow>& ops) {
       continue;
     }
     if (row.parent >= i || !open[row.parent]) continue;
+    if (is_delegates[i]) {
+      Add(totals.delegates_ns, row.total_ns);
+      continue;
+    }
     switch (row.type) {
-      case RowType::kDelegateCall:
-        Add(totals.delegates_ns, row.total_ns);
-        break;
       case RowType::kOperatorCall:
         Add(totals.kernels_ns, row.total_ns);
         break;
@@ -61,15 +67,13 @@ Totals TotalsOf(const std::vector<OpRow>& ops) {
 }  // namespace
 
 std::optional<DelegateSummary> SummarizeDelegates(const OperatorTable& table, bool whole) {
-  const bool any = std::any_of(table.ops.begin(), table.ops.end(),
-                               [](const OpRow& row) { return row.type == RowType::kDelegateCall; });
-  if (!any || table.runs == 0) return std::nullopt;
+  if (table.delegates.empty() || table.runs == 0) return std::nullopt;
   const auto mean = [&](int64_t total_ns) -> Metric<double> {
     if (!whole) return {Status::kUnavailable, "events of these runs were dropped"};
     if (base::IsSaturated(total_ns)) return SumOverflowed();
     return static_cast<double>(total_ns) / static_cast<double>(table.runs);
   };
-  const Totals totals = TotalsOf(table.ops);
+  const Totals totals = TotalsOf(table);
   DelegateSummary summary;
   summary.delegates_ns = mean(totals.delegates_ns);
   summary.kernels_ns = mean(totals.kernels_ns);

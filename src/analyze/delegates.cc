@@ -38,7 +38,7 @@ class DelegateWriter {
   void Write() {
     FindEnds();
     for (size_t i = 0; i < ops_.size(); ++i) {
-      if (ops_[i].type == RowType::kDelegateCall) AddCall(i);
+      if (ops_[i].type == RowType::kDelegateCall || RowAt(i).key.is_call) AddCall(i);
     }
   }
 
@@ -83,8 +83,9 @@ class DelegateWriter {
     result.host_ns = static_cast<double>(call.total_ns) / static_cast<double>(table_.runs);
     result.mode = RowAt(at).key.mode;
     const size_t whole_call = WholeCallIn(at);
-    if (whole_call != at) result.whole_call = ops_[whole_call].id;
-    result.phases = PhasesOf(call, whole_call == at ? nullptr : &ops_[whole_call]);
+    const bool has_whole = whole_call != at || RowAt(at).key.is_call;
+    if (has_whole) result.whole_call = ops_[whole_call].id;
+    result.phases = PhasesOf(call, has_whole ? &ops_[whole_call] : nullptr);
     result.device = input_.device_times.Of(input_.order[at], table_.runs);
     const std::vector<size_t> reports = ReportsIn(at);
     if (reports.empty()) {
@@ -101,6 +102,7 @@ class DelegateWriter {
 
   // The delegate's own whole-call event in the call at `at`; that call where there is none.
   [[nodiscard]] size_t WholeCallIn(size_t at) const {
+    if (RowAt(at).key.is_call) return at;
     for (size_t i = at + 1; i < ends_[at]; i = ends_[i]) {
       if (RowAt(i).key.noted && ops_[i].name.ends_with(profile::kWholeCall)) return i;
     }

@@ -448,6 +448,44 @@ TEST(Delegates, TheRunIsSplitAtTheirBordersWithoutRest) {
             table.mean_ns);
 }
 
+// A runtime whose tracer is not built in tells of no instruction.
+TEST(Delegates, WithoutAnInstructionAroundItTheWholeCallIsTheCall) {
+  SyntheticProfile made;
+  for (int run = 1; run <= 2; ++run) {
+    made.BeginRun();
+    made.Wait(100);
+    for (const char* prefix : {"x", "y"}) {
+      const std::string name = prefix;
+      made.EnterNoted(name + ".delegate", WholeNote("blocking", run));
+      made.NotedLeaf(name + ".infer_host", 50'000);
+      made.Leave();
+      made.NotedLeaf(name + ".layer_report", 200, ReportNote(run));
+      made.ReportedNoted(name + "1", 30'000, kMeanNote);
+      made.ReportedNoted(name + "2", 19'000, kMeanNote);
+      made.OnDevice(name + ".device", 7,
+                    fmt::format(R"({{"kind":"device","engine":"e","call":{}}})", run));
+    }
+    made.EndRun();
+  }
+  const OperatorTable table = Build(made);
+  ASSERT_EQ(table.delegates.size(), 2U);
+  for (const DelegateResult& delegate : table.delegates) {
+    const std::string prefix = delegate.backend.substr(0, 1);
+    EXPECT_EQ(delegate.backend, prefix + ".delegate");
+    EXPECT_EQ(delegate.whole_call, delegate.op);
+    EXPECT_EQ(delegate.mode, CallMode::kBlocking);
+    ASSERT_TRUE(delegate.phases);
+    EXPECT_EQ(delegate.phases->at(0).name, prefix + ".infer_host");
+    ASSERT_EQ(delegate.layers.size(), 2U);
+    EXPECT_EQ(delegate.layers[0].name, prefix + "1");
+    EXPECT_EQ(*delegate.layer_coverage, 0.98);
+    EXPECT_DOUBLE_EQ(**delegate.layer_error_ns, 1500);
+    EXPECT_EQ(*delegate.device->mean_ns, 7);
+  }
+  EXPECT_EQ(*table.delegate_summary->delegates_ns, 100'000);
+  EXPECT_EQ(*table.delegate_summary->other_ns, 400);
+}
+
 TEST(Delegates, WithoutThemTheRunIsNotSplit) {
   SyntheticProfile made;
   made.BeginRun();
@@ -470,7 +508,7 @@ TEST(Delegates, NestedOddlyTheyStillAddUp) {
   for (int i = 0; i < 40; ++i) made.Leave();
   made.EndRun();
   const OperatorTable table = Build(made);
-  EXPECT_EQ(table.delegates.size(), 20U);
+  EXPECT_EQ(table.delegates.size(), 21U);  // with the one around it all
   EXPECT_EQ(*table.delegate_summary->delegates_ns, 20);
 }
 

@@ -214,9 +214,10 @@ class TableWriter {
         if (row.key.occurrence == 0) return shown;
         return fmt::format("{} #{}", shown, row.key.occurrence + 1);
       }
+      case RowType::kOther:
+        return row.key.is_call ? name + ModeText(row.key) : name;
       case RowType::kKernel:
       case RowType::kScope:
-      case RowType::kOther:
         return name;
     }
     return name;
@@ -226,7 +227,7 @@ class TableWriter {
   void FindMixedCalls() {
     for (uint32_t i = 0; i < builder_.rows().size(); ++i) {
       RowKey key = builder_.rows().at(i).key;
-      if (key.type != RowType::kDelegateCall) continue;
+      if (key.type != RowType::kDelegateCall && !key.is_call) continue;
       key.mode = profile::CallMode::kUnknown;
       ++modes_[key];
     }

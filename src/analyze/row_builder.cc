@@ -118,29 +118,65 @@ void RowBuilder::FindParents(const Run& run) {
 }
 
 // What an engine reports in a phase of its call is of the call, also where it was still in the
-// phase when it reported.
+// phase when it reported; without an instruction that calls the delegate, of what the delegate
+// itself recorded around all.
 uint32_t RowBuilder::CallAround(uint32_t local) const {
+  uint32_t outermost = local;
   uint32_t at = local;
   for (int steps = 0; steps < kMostSteps && at < count_; ++steps) {
     if (At(at).category == Category::kDelegateCall) return at;
-    if (At(at).category != Category::kOther || !notes_.IsHostWall(At(at))) return local;
+    if (At(at).category != Category::kOther || !notes_.IsHostWall(At(at))) break;
+    outermost = at;
     at = RecordedParent(at);
   }
-  return local;
+  return outermost;
 }
 
-// Which slices are of the delegate kit, and of which mode each delegate call is.
+bool RowBuilder::IsDelegateCall(uint32_t local) const {
+  return local < count_ && At(local).category == Category::kDelegateCall;
+}
+
+// Which slices are of the delegate kit, and of which mode each delegate's call is. A runtime whose
+// tracer is not built in tells of no instruction: then the whole-call event is the call, and what
+// follows it beside it, layers and the reading of them, is of it.
 void RowBuilder::FindNotes() {
   noted_.assign(count_, 0);
   mode_.assign(count_, profile::CallMode::kUnknown);
+  call_of_.assign(count_, kNone);
+  std::unordered_map<uint32_t, uint32_t> last_call;  // by what is around both
   for (uint32_t i = 0; i < count_; ++i) {
-    if (At(i).category != Category::kOther || TrackOf(i).kind != Kind::kHostWall) continue;
     const profile::DelegateNote* note = notes_.Of(At(i));
-    if (note == nullptr || !note->IsHostWall()) continue;
+    if (note == nullptr) continue;
+    if (TrackOf(i).kind != Kind::kHostWall) {
+      uint32_t& parent = parent_[i];
+      const uint32_t report = parent < count_ ? call_of_[parent] : kNone;
+      const auto before = last_call.find(parent);
+      if (report != kNone) {
+        parent = report;
+      } else if (!IsDelegateCall(parent) && before != last_call.end()) {
+        parent = before->second;
+      }
+      continue;
+    }
+    if (At(i).category != Category::kOther || !note->IsHostWall()) continue;
     noted_[i] = 1;
-    const uint32_t call = parent_[i];
-    if (call >= count_ || At(call).category != Category::kDelegateCall) continue;
-    if (note->mode != profile::CallMode::kUnknown) mode_[call] = note->mode;
+    const uint32_t around = parent_[i];
+    if (notes_.IsHostWall(At(i), profile::kWholeCall)) {
+      if (IsDelegateCall(around)) {
+        call_of_[i] = around;
+      } else if (around == kNone || around == count_ || noted_[around] == 0) {
+        call_of_[i] = last_call[around] = i;
+      }
+      const bool known = call_of_[i] != kNone && note->mode != profile::CallMode::kUnknown;
+      if (known) mode_[call_of_[i]] = note->mode;
+    } else if (notes_.IsHostWall(At(i), profile::kLayerReport)) {
+      const auto before = last_call.find(around);
+      if (IsDelegateCall(around)) {
+        call_of_[i] = around;
+      } else if (before != last_call.end()) {
+        call_of_[i] = before->second;
+      }
+    }
   }
 }
 
@@ -194,6 +230,7 @@ uint32_t RowBuilder::RowOf(uint32_t local, const Run& run) {
   key.in_ticks = TrackOf(local).in_ticks;
   key.noted = noted_[local] != 0;
   key.mode = mode_[local];
+  key.is_call = call_of_[local] == local;
   if (slice.args != kNone) key.instruction = profile_.args[slice.args].instruction;
   int64_t order = slice.start_ns - run.start_ns;
   if (slice.category == Category::kDelegateOp) {
@@ -269,13 +306,12 @@ void RowBuilder::AddToRow(uint32_t index, int64_t dur_ns, int64_t self_ns, uint6
 
 void RowBuilder::AddNotes() {
   for (uint32_t i = 0; i < count_; ++i) {
-    if (noted_[i] == 0) continue;
-    const uint32_t call = parent_[i];
-    if (call >= count_ || At(call).category != Category::kDelegateCall) continue;
-    if (notes_.IsHostWall(At(i), profile::kLayerReport)) {
-      readings_.push_back({row_[call], first_ + i});
-    } else if (notes_.IsHostWall(At(i), profile::kWholeCall)) {
-      whole_calls_.push_back({row_[call], first_ + i});
+    if (call_of_[i] == kNone) continue;
+    const bool whole = notes_.IsHostWall(At(i), profile::kWholeCall);
+    if (whole) {
+      whole_calls_.push_back({row_[call_of_[i]], first_ + i});
+    } else {
+      readings_.push_back({row_[call_of_[i]], first_ + i});
     }
   }
 }

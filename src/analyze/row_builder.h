@@ -65,6 +65,7 @@ class RowBuilder {
   void FindParents(const profile::Run& run);
   void FindNotes();
   [[nodiscard]] uint32_t CallAround(uint32_t local) const;
+  [[nodiscard]] bool IsDelegateCall(uint32_t local) const;
   [[nodiscard]] bool IsRow(uint32_t local) const;
   void FindRows(const profile::Run& run);
   uint32_t RowOf(uint32_t local, const profile::Run& run);
@@ -95,6 +96,9 @@ class RowBuilder {
   std::vector<uint32_t> row_;
   std::vector<uint8_t> noted_;           // host-wall events of the delegate kit
   std::vector<profile::CallMode> mode_;  // of delegate calls
+  // Of whole-call events and of readings of layers: the delegate's call that they are of, which may
+  // be the whole-call event itself; kNone.
+  std::vector<uint32_t> call_of_;
   std::vector<uint8_t> folded_;  // the engine's own slice of the whole call: part of the root
   std::vector<uint32_t> order_;
   std::vector<uint32_t> chain_;

@@ -30,6 +30,7 @@ struct RowKey {
   profile::CallMode mode = profile::CallMode::kUnknown;  // of a delegate's call
   bool running_mean = false;  // a layer's time that was computed from the engine's mean
   bool noted = false;         // a host-wall event of the delegate kit
+  bool is_call = false;       // of the delegate kit, and no instruction is around it
   bool in_ticks = false;      // of a clock whose tick is not known: its "ns" below are ticks
   bool operator==(const RowKey&) const = default;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <string_view>
 
 #include "base/saturating.h"
 
@@ -51,7 +53,10 @@ void TelescopedMeans::AddRun(const Run& run) {
     const profile::DelegateNote* note = notes_.Of(profile_.slices[reading.slice]);
     if (note == nullptr) continue;
     const RowKey& call = all_.rows().at(reading.call_row).key;
-    AddReading(reading, {run.process, note->engine, note->engine.empty() ? call.instruction : -1});
+    const std::string_view name = profile_.Name(profile_.slices[reading.slice]);
+    AddReading(reading,
+               {run.process, std::string(name.substr(0, name.rfind('.'))) + ' ' + note->engine,
+                note->engine.empty() ? call.instruction : -1});
   }
 }
 

@@ -49,7 +49,7 @@ class TelescopedMeans {
     uint32_t row = profile::kNone;
     uint64_t calls = 0;
   };
-  // A process, and the engine's id or the instruction that calls it.
+  // A process, the engine's kind and id, and, where it has no id, the instruction that calls it.
   using Engine = std::tuple<uint16_t, std::string, int32_t>;
 
   void AddRun(const profile::Run& run);

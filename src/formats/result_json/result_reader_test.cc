@@ -175,6 +175,25 @@ TEST(ResultReader, ANegativeZeroKeepsItsSign) {
   EXPECT_FALSE(std::signbit(Read(WriteResultJson(GetResultSample("extremes"))).clock.tick_ns));
 }
 
+TEST(ResultReader, IdsOfAFileAreNoPlaces) {
+  auto json = ordered_json::parse(WriteResultJson(GetResultSample("delegates")));
+  const auto move = [](auto& row, const char* key) {
+    if (row.contains(key)) row[key] = row[key].template get<int>() + 1000;
+  };
+  const auto move_row = [&](auto& row) {
+    move(row, "id");
+    move(row, "parent");
+  };
+  for (auto& row : json["ops"]) move_row(row);
+  for (auto& delegate : json["delegates"]) {
+    move(delegate, "op");
+    move(delegate, "whole_call");
+    for (auto& layer : delegate["layers"]) move_row(layer);
+  }
+  const PerfResult result = Read(json.dump());
+  EXPECT_EQ(WriteResultJson(result), WriteResultJson(GetResultSample("delegates")));
+}
+
 // Each case of tests/golden/result_json: a sample, what becomes of it, the error that follows.
 TEST(ResultReader, ErrorsSayWhereWhatAndWhatInstead) {
   const std::filesystem::path folder = INFERPROBE_SOURCE_DIR "/tests/golden/result_json";
