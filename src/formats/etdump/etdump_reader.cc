@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -14,10 +12,9 @@
 #include "base/files.h"
 #include "base/memory_block.h"
 #include "formats/etdump/block_name.h"
+#include "formats/etdump/engine_tracks.h"
 #include "formats/etdump/text_reader.h"
-#include "profile/delegate_clock.h"
 #include "profile/delegate_note.h"
-#include "profile/engine_track.h"
 #include "profile/leave_out.h"
 
 namespace inferprobe::etdump {
@@ -31,12 +28,9 @@ using profile::Slice;
 using profile::SliceArgs;
 
 constexpr uint64_t kLargestTime = uint64_t{1} << 62;
-constexpr size_t kMaxTracks = 0xFFFF;   // Slice::track has 16 bits
-constexpr size_t kTracksForOthers = 8;  // those that are shared: one for each kind, noted or not
 constexpr uint32_t kHostTrack = 0;
 constexpr size_t kGuesses = 1 << 14;
 constexpr std::string_view kDelegateCall = "DELEGATE_CALL";
-constexpr int32_t kOtherInstructions = std::numeric_limits<int32_t>::min();
 // Powers of ten up to which the resolution of the host's clock is looked for.
 constexpr int64_t kCoarsestTickNs = 1'000'000'000;
 
@@ -69,12 +63,12 @@ class Reader {
  public:
   Reader(Walk walk, const profile::ReadOptions& options, profile::Recording* into)
       : walk_(std::move(walk)),
-        clocks_(options.delegate_clocks),
         unit_ns_(options.input_unit_ns),
         into_(*into),
         out_(into->profile),
         texts_(walk_.bytes(), &into->profile),
-        notes_(&into->profile) {
+        notes_(&into->profile),
+        engine_tracks_(&into->profile, kHostTrack, options.delegate_clocks) {
     if (unit_ns_ <= 0) unit_ns_ = 1;
   }
 
@@ -100,19 +94,6 @@ class Reader {
   }
 
  private:
-  // What the delegate kit noted is on the host's clock, and kept apart from what was not.
-  struct TrackKey {
-    int32_t instruction = -1;
-    bool noted = false;
-    Kind kind = Kind::kEngineReported;
-    std::string clock;
-    auto operator<=>(const TrackKey&) const = default;
-  };
-  struct EngineTrack {
-    uint32_t track = kNone;
-    uint64_t reports = 0;
-    uint64_t elsewhere = 0;  // which do not touch their call in time
-  };
   // What an event of the same place in the block before was: runs repeat one another.
   struct Guess {
     profile::StringId name = 0;
@@ -143,7 +124,7 @@ class Reader {
       for (const uint32_t index : slices) {
         Slice& slice = out_.slices[index];
         const profile::DelegateNote* note = notes_.Of(slice);
-        EngineTrack& track = TrackOf(instruction, note);
+        EngineTracks::Track& track = engine_tracks_.Of(instruction, note);
         ++track.reports;
         ++track.elsewhere;  // on whose clock, no call tells
         slice.track = static_cast<uint16_t>(track.track);
@@ -294,7 +275,7 @@ class Reader {
       if (reports == reported_.end()) continue;
       for (const uint32_t op : reports->second) {
         Slice& slice = out_.slices[op];
-        EngineTrack& track = TrackOf(args.instruction, notes_.Of(slice));
+        EngineTracks::Track& track = engine_tracks_.Of(args.instruction, notes_.Of(slice));
         slice.parent = call;
         slice.track = static_cast<uint16_t>(track.track);
         const auto op_start = static_cast<uint64_t>(slice.start_ns);
@@ -306,54 +287,9 @@ class Reader {
     }
   }
 
-  EngineTrack& TrackOf(int32_t instruction, const profile::DelegateNote* note) {
-    if (note == last_note_ && last_track_ != nullptr && instruction == last_instruction_) {
-      return *last_track_;
-    }
-    TrackKey key{.instruction = instruction, .clock = {}};
-    if (note != nullptr) {
-      key = {instruction, true, note->kind, profile::ShortClockName(note->clock)};
-    }
-    last_note_ = note;
-    last_instruction_ = instruction;
-    last_track_ = &TrackOf(std::move(key));
-    return *last_track_;
-  }
-
-  // Instructions and clocks beyond what tracks there can be share one, and that is counted.
-  EngineTrack& TrackOf(TrackKey key) {
-    auto found = engine_tracks_.find(key);
-    if (found != engine_tracks_.end()) return found->second;
-    if (out_.tracks.size() + kTracksForOthers >= kMaxTracks &&
-        key.instruction != kOtherInstructions) {
-      out_.losses.Add(Loss::kTooLarge);
-      return TrackOf({kOtherInstructions, key.noted, key.kind, ""});
-    }
-    EngineTrack track;
-    track.track = static_cast<uint32_t>(out_.tracks.size());
-    profile::Track row;
-    row.type = profile::TrackType::kEngine;
-    row.kind = key.kind;
-    row.parent = kHostTrack;
-    out_.tracks.push_back(std::move(row));
-    return engine_tracks_.emplace(std::move(key), track).first->second;
-  }
-
   // Only now is it known on whose clock each delegate reported.
   void FinishEngineTracks() {
-    for (auto& [key, track] : engine_tracks_) {
-      profile::Track& row = out_.tracks[track.track];
-      row.name = key.instruction == kOtherInstructions ? std::string("other delegates")
-                 : key.instruction < 0                 ? std::string(kDelegateCall)
-                                       : fmt::format("{}@{}", kDelegateCall, key.instruction);
-      // A clock that the user knows is the delegate's own, wherever its times lie.
-      row.in_ticks = !key.noted && (track.elsewhere * 2 > track.reports ||
-                                    profile::FindDelegateClock(clocks_, row.name) != nullptr);
-      const char* detail = row.in_ticks                        ? "ticks of an unknown clock"
-                           : key.kind == Kind::kEngineReported ? "start times not measured"
-                                                               : key.clock.c_str();
-      row.name = profile::NameOfEngineTrack(row.name, key.kind, detail);
-    }
+    engine_tracks_.Finish();
     if (unit_ns_ == 1 || engine_tracks_.empty()) return;
     std::vector<bool> beyond(out_.slices.size());
     bool any_beyond = false;
@@ -447,7 +383,6 @@ class Reader {
   }
 
   Walk walk_;
-  const std::vector<profile::DelegateClock>& clocks_;
   double unit_ns_;
   profile::Recording& into_;
   profile::Profile& out_;
@@ -456,11 +391,7 @@ class Reader {
 
   std::vector<Guess> guesses_ = std::vector<Guess>(kGuesses);  // by place in the block
   std::vector<std::optional<Category>> categories_;            // by name
-  std::map<TrackKey, EngineTrack> engine_tracks_;
-  // What TrackOf() found last.
-  const profile::DelegateNote* last_note_ = nullptr;
-  int32_t last_instruction_ = 0;
-  EngineTrack* last_track_ = nullptr;
+  EngineTracks engine_tracks_;
   int64_t tick_ns_ = kCoarsestTickNs;
 
   // Of the block.
