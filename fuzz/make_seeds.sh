@@ -10,7 +10,7 @@ export ASAN_OPTIONS=detect_leaks=0
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
-mkdir -p "$made"/{etdump,traces,result,rings} "$seeds"/{etdump,npy,perfetto,result,rings}
+mkdir -p "$made"/{etdump,traces,result,rings} "$seeds"/{etdump,npy,perfetto,result,rings,trex}
 find "$seeds" -type f -not -name 'crash-*' -delete
 "$build/tests/etdump_shapes" "$made/etdump"
 "$build/tests/trace_samples" "$made/traces"
@@ -28,6 +28,7 @@ done
 rm "$made/result/many_rows.json"  # large, and nothing in it that the others have not
 cp "$made"/result/*.json "$seeds/result"
 cp "$made"/rings/*.ring "$seeds/rings"
+cp tests/fixtures/trex/*.json fuzz/trex_metadata.json "$seeds/trex"
 .venv/bin/python - "$seeds/npy" <<'PYTHON'
 import sys, numpy as np
 

@@ -18,6 +18,7 @@
 #include "formats/perfetto/writer.h"
 #include "formats/result_json/result_json.h"
 #include "formats/result_json/result_reader.h"
+#include "formats/trex/layers_of.h"
 #include "report/event_list.h"
 #include "report/perf_text.h"
 
@@ -116,6 +117,22 @@ void GoThroughPerfetto(const profile::Recording& original) {
              LossText(read[0].profile.losses));
 }
 
+// The layers that an engine reported, as a profile that reads back as it was written.
+void WriteTrex(const profile::Recording& recording, const profile::PerfResult& result) {
+  profile::LossCounts losses;
+  auto layers = trex::LayersOf(recording, result, &losses);
+  if (!layers) return CheckError(layers.error());
+  const std::string written = trex::WriteProfile(layers->profile);
+  auto again = trex::ParseProfile(written, "written", &losses);
+  if (!again) Fail("what was written is not read: " + again.error().message);
+  ExpectSame("layers", std::to_string(again->layers.size()),
+             std::to_string(layers->profile.layers.size()));
+  const std::string metadata = trex::WriteMetadata(layers->metadata);
+  auto described = trex::ParseMetadata(metadata, "written");
+  if (!described) Fail("what was written is not read: " + described.error().message);
+  ExpectSame("metadata", trex::WriteMetadata(*described), metadata);
+}
+
 }  // namespace
 
 void CheckError(const Error& error) {
@@ -144,7 +161,9 @@ void UseResult(const profile::PerfResult& result) {
 void UseRecording(Result<profile::Recording> recording) {
   if (!recording) return CheckError(recording.error());
   if (recording->profile.runs.empty()) analyze::FindRuns(&recording->profile);
-  UseResult(analyze::AnalyzeRecording(*recording));
+  const profile::PerfResult result = analyze::AnalyzeRecording(*recording);
+  UseResult(result);
+  WriteTrex(*recording, result);
   for (const report::Format format : kFormats) {
     Check(report::WriteEvents(recording->profile, format,
                               [](std::string_view) { return Result<void>(); }));

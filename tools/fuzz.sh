@@ -16,7 +16,7 @@ readonly LIMITS=(-timeout=60 -rss_limit_mb=512 -malloc_limit_mb=256 -max_len=655
 seconds=
 [[ ${1:-} == --seconds ]] && { seconds=$2; shift 2; }
 targets=("$@")
-[[ $# -gt 0 ]] || targets=(etdump npy perfetto result rings)
+[[ $# -gt 0 ]] || targets=(etdump npy perfetto result rings trex)
 build=${FUZZ_BUILD:-build/asan}
 # The quarantine would count against the limit of memory.
 export ASAN_OPTIONS=quarantine_size_mb=16${ASAN_OPTIONS:+:$ASAN_OPTIONS}

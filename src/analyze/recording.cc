@@ -11,6 +11,7 @@
 #include "analyze/perturbation.h"
 #include "analyze/slice_table.h"
 #include "analyze/statistics.h"
+#include "analyze/sum_table.h"
 #include "profile/delegate_note.h"
 
 namespace inferprobe::analyze {
@@ -149,6 +150,7 @@ PerfResult AnalyzeRecording(const Recording& recording) {
   result.profiled_runs = table.runs;
   result.profiled_mean_ns = table.mean_ns;
   if (table.runs == 0) result.slices = SummarizeSlices(profile, &table.losses);
+  result.sums = SummarizeSums(profile);
   result.losses = profile.losses;
   result.losses.Merge(table.losses);
   return result;

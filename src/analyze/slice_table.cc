@@ -5,6 +5,7 @@
 #include "analyze/resolution.h"
 #include "analyze/row_table.h"
 #include "base/saturating.h"
+#include "profile/sum_note.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -41,7 +42,8 @@ class Summary {
 
   [[nodiscard]] bool IsCounted(uint32_t slice) const {
     const uint16_t track = profile_.slices[slice].track;
-    return track < profile_.tracks.size() && !profile_.tracks[track].in_ticks;
+    return track < profile_.tracks.size() && !profile_.tracks[track].in_ticks &&
+           !profile::SumNoteOf(profile_, profile_.slices[slice]);
   }
 
   // What encloses a slice on its own track.

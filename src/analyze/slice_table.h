@@ -12,9 +12,9 @@
 
 namespace inferprobe::analyze {
 
-// Parents before their children, tracks in their order. Slices in ticks of an unknown clock are not
-// among them. Linear in slices, apart from sorting the rows.
-// `losses`: where slices are shorter than what is in them.
+// Parents before their children, tracks in their order. Slices in ticks of an unknown clock and
+// those that stand for a sum (sum_table.h) are not among them. Linear in slices, apart from sorting
+// the rows. `losses`: where slices are shorter than what is in them.
 std::vector<profile::SliceRow> SummarizeSlices(const profile::Profile& profile,
                                                profile::LossCounts* losses = nullptr);
 

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
+#include "analyze/recording.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
 #include "base/signals.h"
@@ -16,6 +19,7 @@
 #include "formats/perfetto/writer.h"
 #include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
+#include "formats/trex/layers_of.h"
 #include "report/lines.h"
 #include "report/loss_table.h"
 
@@ -75,6 +79,24 @@ Result<void> WritePerfetto(const Recording& recording, const std::string& path,
                                           recording.event_cost_ns, recording.iterations, *losses));
 }
 
+// The profile, and beside it what has no place in it. A pipe or a device has nothing beside it.
+Result<void> WriteTrex(const Recording& recording, const std::string& path,
+                       base::Overwrite overwrite, LossCounts* losses) {
+  const std::string beside = trex::MetadataPath(path);
+  std::error_code ignored;
+  const bool alone =
+      path.starts_with("/dev/") ||
+      (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored));
+  if (!alone) INFERPROBE_RETURN_IF_ERROR(base::CheckWritable(beside, overwrite));
+  const profile::PerfResult result = analyze::AnalyzeRecording(recording);
+  auto layers = trex::LayersOf(recording, result, losses);
+  if (!layers) return tl::unexpected(std::move(layers).error());
+  INFERPROBE_RETURN_IF_ERROR(
+      base::WriteFileAtomically(path, trex::WriteProfile(layers->profile), overwrite));
+  if (alone) return {};
+  return base::WriteFileAtomically(beside, trex::WriteMetadata(layers->metadata), overwrite);
+}
+
 Result<void> WriteTrace(const formats::Format& target, const Recording& recording,
                         const std::string& path, base::Overwrite overwrite, LossCounts* losses) {
   const std::vector<profile::Run>& runs = recording.profile.runs;
@@ -86,6 +108,7 @@ Result<void> WriteTrace(const formats::Format& target, const Recording& recordin
                                  recording.source.path),
                      "--to perfetto keeps all slices");
   }
+  if (target.name == "trex") return WriteTrex(recording, path, overwrite, losses);
   if (target.name == "perfetto") return WritePerfetto(recording, path, overwrite, losses);
   return etdump::WriteEtdump(recording.profile, path, overwrite, losses);
 }

@@ -178,7 +178,7 @@ void AddConvert(CLI::App* command, ConvertCommand* convert) {
       ->add_option("OUT", convert->out, "What to write: .etdp, .pftrace, .perfetto-trace or .json")
       ->check(NotEmpty);
   command->add_option("--to", convert->to, "Format of OUT, whatever its name ends in")
-      ->type_name("etdump|perfetto|json");
+      ->type_name("etdump|perfetto|trex|json");
   command->add_flag("--force", convert->force, "Replace OUT if it exists");
   command->add_flag("--quiet", convert->quiet, "Print nothing but errors");
   AddReadFlags(command, &convert->read);

@@ -90,6 +90,17 @@ const char* BlameName(Blame blame);
     "a second trace of inferprobe follows in the same file: only the first is read, split them")   \
   X(kNameCut, "name_cut", kRepair, kInput,                                                         \
     "a name of over 1,024 bytes was cut, a length and hash mark it: nothing to do, rows are "      \
+    "whole")                                                                                       \
+  X(kJsonRepaired, "json_repaired", kRepair, kEngine,                                              \
+    "what is no strict JSON (a comma too many, an odd character) was read as meant: nothing to "   \
+    "do")                                                                                          \
+  X(kNotANumber, "not_a_number", kDataLoss, kEngine,                                               \
+    "a figure of the file is nan or inf, it is missing: run the engine before writing its "        \
+    "profile")                                                                                     \
+  X(kNoSamples, "no_samples", kDataLoss, kEngine,                                                  \
+    "a layer has no call, or nobody tells how many: it has no average, run the engine first")      \
+  X(kOpaqueLayer, "opaque_layer", kInfo, kEngine,                                                  \
+    "a layer stands for nodes that it does not name (ForeignNode): nothing to do, its time is "    \
     "whole")
 
 enum class Loss : uint8_t {

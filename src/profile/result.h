@@ -214,6 +214,18 @@ struct SliceRow {
   Metric<double> mean_ns;  // of a call; below_resolution when that is under ten ticks
 };
 
+// A layer of a file that has sums of calls, and not the calls (profile/sum_note.h).
+struct SumRow {
+  std::string track;
+  std::string name;  // may repeat
+  Kind kind = Kind::kEngineReported;
+  uint64_t calls = 0;  // 0: none, or the file does not tell
+  int64_t total_ns = 0;
+  Metric<double> mean_ns;  // of a call
+  Metric<double> p50_ns;   // as the file says it
+  Metric<double> share;    // of the sums of its track
+};
+
 struct PerfResult {
   std::string tool_version;
   std::string run_id;
@@ -244,6 +256,7 @@ struct PerfResult {
   // Of a recording that was read from a file; nullopt: measured just now.
   std::optional<SourceFacts> source;
   std::vector<SliceRow> slices;  // of a recording in which nothing is a run
+  std::vector<SumRow> sums;      // of one that has sums
 };
 
 }  // namespace inferprobe::profile

@@ -12,6 +12,7 @@
 #include "report/op_table.h"
 #include "report/slice_tree.h"
 #include "report/source_text.h"
+#include "report/sum_table.h"
 
 namespace inferprobe::report {
 namespace {
@@ -264,6 +265,7 @@ std::string RecordingText(const PerfResult& result, const PerfTextOptions& optio
   }
   if (result.profiled_runs == 0) {
     lines.Block(SliceTree(result, options));
+    lines.Block(SumTables(result, options));
   } else {
     lines.Block(RowsHeading(result));
     if (result.perturbation.ratio) {
@@ -299,6 +301,8 @@ std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
 
 std::string PerfReport(const PerfResult& result, Format format, const PerfTextOptions& options) {
   if (format == Format::kTable) return PerfText(result, options);
+  const bool only_sums = result.slices.empty() && !result.sums.empty() && result.ops.empty();
+  if (only_sums) return SumTable(result).Render(format);
   return (result.slices.empty() ? OpTable(result) : SliceTable(result)).Render(format);
 }
 

@@ -491,7 +491,7 @@ def test_the_format_is_by_the_ending_or_by_to(run: Run, shapes: Path) -> None:
     assert run("convert", source, "y.perfetto-trace").returncode == 0
     assert "Perfetto trace" in run("show", "y.perfetto-trace").stdout
     said = run("convert", source, "y.bin", "--to", "rings")
-    assert said.returncode == 2 and "etdump, json, perfetto" in said.stderr
+    assert said.returncode == 2 and "etdump, trex, json, perfetto" in said.stderr
 
 
 def test_endings_of_later_formats_are_refused(run: Run, shapes: Path, tmp_path: Path) -> None:

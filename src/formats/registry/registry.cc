@@ -13,6 +13,7 @@
 #include "formats/etdump/etdump_reader.h"
 #include "formats/perfetto/reader.h"
 #include "formats/result_json/result_reader.h"
+#include "formats/trex/reader.h"
 #include "profile/delegate_clock.h"
 #include "profile/ring_import.h"
 #include "record/block_reader.h"
@@ -63,6 +64,10 @@ Result<Opened> ReadResult(const std::string& path, const profile::ReadOptions& o
   return opened;
 }
 
+Result<Opened> ReadTrex(const std::string& path, const profile::ReadOptions& options) {
+  return Trace(trex::ReadProfile(path, options));
+}
+
 tl::unexpected<Error> NoMemoryFor(const std::string& path) {
   return MakeError(ErrorCode::kUnsupported, fmt::format("not enough memory to read {}", path),
                    "close other programs, raise the limit (`ulimit -v`), or open it on a larger "
@@ -76,6 +81,8 @@ bool IsRings(std::string_view head, uint64_t) { return record::LooksLikeBlock(he
 constexpr Format kFormats[] = {
     {"etdump", "ETDump", {".etdp"}, IsEtdump, ReadEtdump},
     {"rings", "inferprobe recording", {}, IsRings, ReadRings},
+    // Before results, whose names end alike.
+    {"trex", "TREX profile", {".trex.json"}, trex::LooksLikeProfile, ReadTrex},
     {"json", "inferprobe result", {".json"}, result_json::LooksLikeResult, ReadResult},
     {"perfetto",
      "Perfetto trace",
@@ -95,8 +102,8 @@ std::string HintOn(std::string_view head) {
   }
   const size_t first = head.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && (head[first] == '{' || head[first] == '[')) {
-    return "it looks like JSON, but not like a result of inferprobe's, in which schema_version is "
-           "among the first keys";
+    return "it looks like JSON, but neither like a result of inferprobe's, in which schema_version "
+           "is among the first keys, nor like a TREX profile, whose layers have timeMs";
   }
   return "known: " + Known();
 }

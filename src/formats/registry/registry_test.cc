@@ -121,7 +121,8 @@ TEST(Formats, AreFoundByNameAndByEnding) {
   EXPECT_EQ(FormatByName("perfetto")->suffixes[0], ".pftrace");
   EXPECT_EQ(FormatBySuffix("b.perfetto-trace")->name, "perfetto");
   EXPECT_EQ(FormatByName("rings"), nullptr) << "it cannot be written";
-  EXPECT_EQ(WritableNames(), "etdump, json, perfetto");
+  EXPECT_EQ(WritableNames(), "etdump, trex, json, perfetto");
+  EXPECT_EQ(FormatBySuffix("b.trex.json")->name, "trex");
 }
 
 }  // namespace

@@ -131,6 +131,10 @@ void DescribeResult(Archive& archive, Result& result) {
     archive.Objects(field::kSlices, result.slices,
                     [](Archive& each, auto& slice, size_t) { DescribeSlice(each, slice); });
   }
+  if (archive.Optional(field::kSums, !result.sums.empty())) {
+    archive.Objects(field::kSums, result.sums,
+                    [](Archive& each, auto& sum, size_t) { DescribeSum(each, sum); });
+  }
   archive.NotBuiltIn(field::kModules, "this version does not measure modules");
   archive.Objects(field::kDelegates, result.delegates,
                   [](Archive& each, auto& delegate, size_t) { DescribeDelegate(each, delegate); });

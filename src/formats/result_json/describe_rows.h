@@ -132,6 +132,18 @@ void DescribeSlice(Archive& archive, Slice& slice) {
   archive.Figure(field::kMeanNs, slice.mean_ns);
 }
 
+template <class Archive, class Sum>
+void DescribeSum(Archive& archive, Sum& sum) {
+  archive.Text(field::kTrack, sum.track);
+  archive.Text(field::kName, sum.name);
+  archive.Enum(field::kKind, sum.kind);
+  archive.Count(field::kCalls, sum.calls);
+  archive.Int(field::kTotalNs, sum.total_ns);
+  archive.Figure(field::kMeanNs, sum.mean_ns);
+  archive.Figure(field::kP50Ns, sum.p50_ns);
+  archive.Figure(field::kShare, sum.share);
+}
+
 // The rows of a result are one list; in the file what an engine reported does not stand among
 // host-wall rows, but under its delegate call, or, where it lies in none, in a list of its own.
 template <class Archive, class Result>

@@ -77,6 +77,11 @@ PerfResult RecordedSlices() {
   result.slices.back().mean_ns = {Status::kBelowResolution, "a call takes 1 ns"};
   add("", profile::kNone, 1, 5, 5);
   result.slices.back().kind = profile::Kind::kDevice;
+  result.sums = {{"layers of \"X\"", "conv + relu", profile::Kind::kEngineReported, 3, 6'000'000,
+                  2e6, 1.9e6, 1.0},
+                 {"layers of \"X\"", "", profile::Kind::kEngineMeanSinceCompile, 0, 0,
+                  profile::Missing{Status::kTooFewSamples, "no samples"},
+                  profile::Missing{Status::kUnavailable, "the file does not tell"}, 0.0}};
   result.losses.Add(Loss::kOtherPackets, 1201);
   return result;
 }

@@ -1,0 +1,17 @@
+// The layers of a file that has sums of calls, and not the calls: see profile/sum_note.h.
+//
+// The rule that people break: a share is of the sums of the same track, and of nothing else. They
+// are no part of any run.
+#pragma once
+
+#include <vector>
+
+#include "profile/model.h"
+#include "profile/result.h"
+
+namespace inferprobe::analyze {
+
+// In the file's order; names that are alike stay rows of their own. Linear.
+std::vector<profile::SumRow> SummarizeSums(const profile::Profile& profile);
+
+}  // namespace inferprobe::analyze

@@ -1,0 +1,1 @@
+show ../../fixtures/trex/f26_trt_profile.json

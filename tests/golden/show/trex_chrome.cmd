@@ -1,0 +1,1 @@
+show ../../fixtures/trex/f09_control_and_utf8.json

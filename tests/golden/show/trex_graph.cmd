@@ -1,0 +1,1 @@
+show ../../fixtures/trex/f28_trt_graph_profiles.json

@@ -1,0 +1,1 @@
+show ../../fixtures/trex/control_and_utf8_layers.json

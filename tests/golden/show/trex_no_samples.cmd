@@ -1,0 +1,1 @@
+show ../../fixtures/trex/f27_trt_count_zero.json

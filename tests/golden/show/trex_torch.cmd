@@ -1,0 +1,1 @@
+show ../../fixtures/trex/f06_trex_trailing_comma_nan.json
