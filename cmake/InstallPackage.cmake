@@ -2,6 +2,8 @@
 #
 #   component  what
 #   record     headers, libinferprobe_record.so, the package with its target inferprobe::record
+#   delegate   libinferprobe_delegate.so, the kit for authors of delegates, inferprobe::delegate;
+#              our OpenVINO delegate for ExecuTorch in lib/inferprobe
 #   session    libinferprobe_session.so, engine plugins in lib/inferprobe, inferprobe::session
 #   command    bin/inferprobe
 #
@@ -28,25 +30,32 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/inferprobeConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT record)
 
+# Exports of their own: a package without one of these components must not name its files.
+set_target_properties(inferprobe_delegate PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS inferprobe_delegate EXPORT inferprobeDelegateTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT delegate)
+install(EXPORT inferprobeDelegateTargets NAMESPACE inferprobe::
+  DESTINATION ${package_dir} COMPONENT delegate)
 if(TARGET inferprobe_session)
   set_target_properties(inferprobe_session PROPERTIES
     EXPORT_NAME session
     INSTALL_RPATH "$ORIGIN")
   install(TARGETS inferprobe_session EXPORT inferprobeSessionTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT session)
-  # An export of its own: a package without this component must not name its files.
   install(EXPORT inferprobeSessionTargets NAMESPACE inferprobe::
     DESTINATION ${package_dir} COMPONENT session)
 endif()
 if(TARGET inferprobe_engine_executorch)
-  # Its libraries are the wheel's, where that lay at build time; ours lie one folder up. Linked so,
+  # Their libraries are the wheel's, where that lay at build time; ours lie one folder up. Linked so,
   # not changed at installing: the wheel's targets add paths that CMake does not find again then.
   get_target_property(wheel_libraries inferprobe_engine_executorch BUILD_RPATH)
-  set_target_properties(inferprobe_engine_executorch PROPERTIES
+  set_target_properties(inferprobe_engine_executorch inferprobe_delegate_openvino PROPERTIES
     BUILD_WITH_INSTALL_RPATH ON
     INSTALL_RPATH "$ORIGIN;$ORIGIN/..;${wheel_libraries}")
   install(TARGETS inferprobe_engine_executorch
     LIBRARY DESTINATION ${plugin_dir} COMPONENT session)
+  install(TARGETS inferprobe_delegate_openvino
+    LIBRARY DESTINATION ${plugin_dir} COMPONENT delegate)
 endif()
 if(TARGET inferprobe)
   install(TARGETS inferprobe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)

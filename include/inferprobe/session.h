@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "inferprobe/clock.h"
+#include "inferprobe/config.h"
 #include "inferprobe/result.h"
 #include "inferprobe/tensor.h"
 
@@ -34,6 +35,16 @@ struct RuntimeSessionOptions {
   std::vector<std::string> data_files;  // tensors kept apart from the program (.ptd)
   int threads = 0;                      // 0: the engine's default
   bool observe = false;                 // Run() records the model's inside while a recorder runs
+  // How much is seen of delegates in observed runs, and where layers go (inferprobe/config.h).
+  ProfileLevel level = ProfileLevel::kDelegate;
+  std::vector<std::string> delegate_levels;  // of one alone: "openvino=layers"
+  ProfileFormat profile_format = ProfileFormat::kEtdump;
+  std::string profile_path_prefix;
+  std::string profile_model;  // names the files; "": after the model's
+  bool profile_overwrite = false;
+  // Which delegate runs behind an id that has several: "openvino=ours", "openvino=async",
+  // "openvino=stock".
+  std::vector<std::string> delegates;
 };
 
 class INFERPROBE_API RuntimeSession {

@@ -189,6 +189,14 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+int WhyFolderNotWritable(const std::string& folder) {
+  struct stat facts{};
+  if (stat(folder.c_str(), &facts) != 0) return errno;
+  if (!S_ISDIR(facts.st_mode)) return ENOTDIR;
+  // Of the effective user, who will write.
+  return faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
 std::vector<std::string> ListDirectory(const std::string& path) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), closedir);

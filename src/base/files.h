@@ -51,6 +51,8 @@ bool FileExists(const std::string& path);
 // Folder of the running program ("/usr/bin"), and the program's own path.
 std::string ExecutablePath();
 std::string DirectoryOf(const std::string& path);
+// 0, or the errno that says why no file can be made in `folder`.
+int WhyFolderNotWritable(const std::string& folder);
 // Names in a folder, sorted; empty if it cannot be read.
 std::vector<std::string> ListDirectory(const std::string& path);
 

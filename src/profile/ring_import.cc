@@ -300,9 +300,22 @@ void RingImporter::AddSlice(Ring& ring, const Cell& cell, const Slice& slice) {
   // a parent that was opened inside it, too: that one's event was dropped. An older parent: the two
   // overlap without nesting, and it waits for its own.
   if (cell.id != 0 && slice.category != Category::kDelegateOp) {
+    // What a delegate reports is of its call, wherever in the call it was reported: the kit's event
+    // of the whole host side is no call of its own.
+    const bool in_call = cell.parent != 0 && slice.category == Category::kOther &&
+                         notes_.IsHostWall(slice, kWholeCall);
+    reports_.clear();
     while (!ring.waiting.empty() && OpenedNotBefore(ring.waiting.back().parent_id, cell.id)) {
-      profile_->slices[ring.waiting.back().slice].parent = index;
+      const uint32_t inner = ring.waiting.back().slice;
       ring.waiting.pop_back();
+      if (in_call && profile_->slices[inner].category == Category::kDelegateOp) {
+        reports_.push_back(inner);
+      } else {
+        profile_->slices[inner].parent = index;
+      }
+    }
+    for (auto report = reports_.rbegin(); report != reports_.rend(); ++report) {
+      ring.waiting.push_back({*report, cell.parent});
     }
   }
   if (cell.parent != 0) ring.waiting.push_back({index, cell.parent});

@@ -94,6 +94,7 @@ class RingImporter {
   std::vector<StringId> names_;  // by id in the block; kNone: not looked up yet
   std::map<StringId, uint32_t> counter_tracks_;
   std::map<std::string, uint32_t, std::less<>> metadata_;  // the same in every run: kept once
+  std::vector<uint32_t> reports_;                          // of the slice that is being added
   // From here on, all of Profile::slices are of ring `stretch_ring_`.
   uint32_t stretch_ring_ = kNone;
   size_t stretch_begin_ = 0;

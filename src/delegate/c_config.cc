@@ -1,0 +1,52 @@
+#include <string>
+#include <string_view>
+
+#include "inferprobe/config.h"
+#include "inferprobe/config_c.h"
+#include "inferprobe/inferprobe.h"
+
+namespace {
+
+thread_local std::string t_error;
+thread_local std::string t_format;
+thread_local std::string t_folder;
+
+int CodeOf(const inferprobe::Result<void>& result) {
+  if (result) return INFERPROBE_OK;
+  t_error = result.error().message;
+  if (!result.error().hint.empty()) t_error += " (" + result.error().hint + ")";
+  return result.error().code == inferprobe::ErrorCode::kInvalidArgument
+             ? INFERPROBE_INVALID_ARGUMENT
+             : INFERPROBE_OTHER;
+}
+
+std::string_view TextOf(const char* text) { return text != nullptr ? text : ""; }
+
+}  // namespace
+
+int inferprobe_set_profile_execution(int enabled) {
+  return CodeOf(inferprobe::SetProfileExecution(enabled != 0));
+}
+int inferprobe_set_profile_execution_override(int enabled) {
+  return CodeOf(
+      inferprobe::SetProfileExecution(enabled != 0, inferprobe::MethodOptions::kOverride));
+}
+int inferprobe_set_profile_format(const char* format) {
+  return CodeOf(inferprobe::SetProfileFormat(TextOf(format)));
+}
+int inferprobe_set_profile_path_prefix(const char* folder) {
+  return CodeOf(inferprobe::SetProfilePathPrefix(TextOf(folder)));
+}
+
+int inferprobe_get_profile_execution(void) { return inferprobe::GetProfileExecution() ? 1 : 0; }
+const char* inferprobe_get_profile_format(void) {
+  t_format = inferprobe::GetProfileFormat();
+  return t_format.c_str();
+}
+const char* inferprobe_get_profile_path_prefix(void) {
+  t_folder = inferprobe::GetProfilePathPrefix();
+  return t_folder.c_str();
+}
+uint64_t inferprobe_get_profile_generation(void) { return inferprobe::GlobalProfilingGeneration(); }
+
+const char* inferprobe_profile_error(void) { return t_error.c_str(); }

@@ -1,0 +1,469 @@
+// One engine under observation: its settings, its lock, and the call that is in it.
+//
+// The order under the lock, which the header promises: wait for what is in flight where the context
+// changes; compare and apply the settings; then the call's own events.
+#include <array>
+#include <charconv>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "delegate/check_config.h"
+#include "delegate/emitter.h"
+#include "delegate/engine_ids.h"
+#include "delegate/event_log.h"
+#include "delegate/layer_table.h"
+#include "delegate/sidecar.h"
+#include "inferprobe/clock.h"
+#include "inferprobe/delegate.h"
+
+namespace inferprobe {
+
+using delegate::Emitter;
+using delegate::EventName;
+
+namespace {
+
+// Numbers of the events of a profiler, also in its sidecar's log: the phases in their order, then
+// these.
+constexpr uint32_t kDelegateEvent = kPhases;
+constexpr uint32_t kLayerReportEvent = kPhases + 1;
+constexpr uint32_t kDeviceEvent = kPhases + 2;
+constexpr uint32_t kApplyEvent = kPhases + 3;
+constexpr size_t kEvents = kPhases + 4;
+
+constexpr std::string_view kHostWall = R"({"kind":"host_wall"})";
+constexpr const char* kNeverConsumed = "no wait came after it before the engine was closed";
+
+const char* ModeName(CallMode mode) {
+  switch (mode) {
+    case CallMode::kUnknown:
+      return "";
+    case CallMode::kBlocking:
+      return "blocking";
+    case CallMode::kSynchronized:
+      return "synchronized";
+    case CallMode::kAsynchronous:
+      return "asynchronous";
+  }
+  return "";
+}
+
+// A metadata object in a buffer on the stack: a call allocates nothing.
+class MetadataText {
+ public:
+  MetadataText& Text(std::string_view text) {
+    used_ += text.copy(bytes_.data() + used_, bytes_.size() - used_);
+    return *this;
+  }
+  MetadataText& Number(uint64_t value) {
+    const auto [end, error] =
+        std::to_chars(bytes_.data() + used_, bytes_.data() + bytes_.size(), value);
+    if (error == std::errc()) used_ = static_cast<size_t>(end - bytes_.data());
+    return *this;
+  }
+  [[nodiscard]] std::string_view view() const { return {bytes_.data(), used_}; }
+
+ private:
+  std::array<char, 320> bytes_{};
+  size_t used_ = 0;
+};
+
+}  // namespace
+
+const char* PhaseSuffix(Phase phase) {
+  switch (phase) {
+    case Phase::kInputBinding:
+      return ".input_binding";
+    case Phase::kShapeInference:
+      return ".shape_inference";
+    case Phase::kOutputBinding:
+      return ".output_binding";
+    case Phase::kEnqueueHost:
+      return ".enqueue_host";
+    case Phase::kOutputStaging:
+      return ".output_staging";
+    case Phase::kSynchronize:
+      return ".synchronize";
+    case Phase::kInferHost:
+      return ".infer_host";
+  }
+  return "";
+}
+
+EngineHooks::~EngineHooks() = default;
+Result<void> EngineHooks::AttachLayers() {
+  return MakeError(ErrorCode::kUnsupported, "this engine cannot report its layers",
+                   "use the level phases");
+}
+Result<int64_t> EngineHooks::DeviceNs(int /*slot*/) {
+  return MakeError(ErrorCode::kUnsupported, "this engine has no device events");
+}
+
+struct DelegateProfiler::Impl {
+  static constexpr int kDevicePairs = 8;
+  struct DevicePair {
+    uint64_t call = 0;  // 0: free
+  };
+
+  explicit Impl(DelegateOptions given) : options(std::move(given)), effective(options.config) {
+    for (size_t i = 0; i < kPhases; ++i) {
+      names[i] = EventName(options.prefix + PhaseSuffix(static_cast<Phase>(i)));
+    }
+    names[kDelegateEvent] = EventName(options.prefix + ".delegate");
+    names[kLayerReportEvent] = EventName(options.prefix + ".layer_report");
+    names[kDeviceEvent] = EventName(options.prefix + ".device");
+    names[kApplyEvent] = EventName(options.prefix + ".apply_config");
+  }
+
+  // Makes `next` hold: sidecars of before are written, layers attached or removed. An error leaves
+  // what held before, without sidecars.
+  Result<void> Apply(const ProfileConfig& next, uint64_t switch_generation);
+  Result<void> OpenSidecar(const ProfileConfig& config, delegate::SidecarOf of);
+  Result<void> WriteSidecar();
+  void FollowSwitch(EventSink* sink);
+  [[nodiscard]] ProfileConfig Wanted(const GlobalProfilingConfig& global) const;
+  void TakeDeviceResults(bool last);
+  Result<void> Close();
+
+  delegate::EventLog* log() { return sidecar ? sidecar->log() : nullptr; }
+
+  DelegateOptions options;
+  std::array<EventName, kEvents> names;
+  mutable std::mutex mutex;
+  ProfileConfig effective;
+  uint64_t seen_generation = 0;
+  uint64_t switch_generation = 0;  // 0: the settings are the method's own
+  std::string engine_id;
+  bool attached = false;
+  bool closed = false;
+  std::optional<bool> enabled_here;  // EnableProfiling()
+  std::optional<delegate::Sidecar> sidecar;
+  delegate::LayerTable layers;
+  std::array<DevicePair, kDevicePairs> pairs{};
+  DelegateStats stats;
+
+  // Of the call that holds the lock.
+  Emitter emitter;
+  Emitter::Open call;
+  Emitter::Open phase;
+  Emitter::Open report;
+  uint64_t call_number = 0;
+  bool has_device_pair = false;
+};
+
+Result<void> DelegateProfiler::Impl::OpenSidecar(const ProfileConfig& config,
+                                                 delegate::SidecarOf of) {
+  if (config.level == ProfileLevel::kOff || config.format == ProfileFormat::kEtdump) return {};
+  delegate::Sidecar::Facts facts;
+  facts.of = of;
+  facts.engine_id = engine_id;
+  facts.engine = options.engine;
+  facts.engine_version = options.engine_version;
+  facts.method = options.method;
+  facts.config = config;
+  for (const EventName& name : names) facts.event_names.push_back(name.text());
+  auto opened = delegate::Sidecar::Open(std::move(facts));
+  if (!opened) return tl::unexpected(opened.error());
+  sidecar.emplace(*std::move(opened));
+  return {};
+}
+
+Result<void> DelegateProfiler::Impl::WriteSidecar() {
+  if (!sidecar) return {};
+  stats.sidecar_events_dropped += sidecar->log()->dropped();
+  auto written = sidecar->Write(layers);
+  sidecar.reset();
+  layers = {};
+  return written;
+}
+
+Result<void> DelegateProfiler::Impl::Apply(const ProfileConfig& next, uint64_t generation) {
+  INFERPROBE_RETURN_IF_ERROR(delegate::CheckConfig(options.prefix, next, options.place));
+  const bool wants_layers = next.level == ProfileLevel::kLayers && options.hooks != nullptr;
+  if (attached != wants_layers && options.hooks != nullptr) options.hooks->WaitUntilIdle();
+  auto written = WriteSidecar();
+  if (next.level != ProfileLevel::kOff) {
+    if (engine_id.empty()) engine_id = delegate::NextEngineId(options.content_hash);
+    INFERPROBE_RETURN_IF_ERROR(OpenSidecar(
+        next, generation != 0 ? delegate::SidecarOf::kProcess : delegate::SidecarOf::kMethod));
+    Clock();  // before a call reads ticks; waits up to 20 ms the first time
+  }
+  if (wants_layers && !attached) {
+    if (auto done = options.hooks->AttachLayers(); !done) {
+      sidecar.reset();
+      return done;
+    }
+    attached = true;
+    ++stats.layers_attached;
+  } else if (!wants_layers && attached) {
+    options.hooks->DetachLayers();
+    attached = false;
+  }
+  effective = next;
+  switch_generation = generation;
+  return written;
+}
+
+ProfileConfig DelegateProfiler::Impl::Wanted(const GlobalProfilingConfig& global) const {
+  ProfileConfig wanted = options.config;
+  if (enabled_here) {
+    wanted.level = *enabled_here ? ProfileLevel::kLayers : options.config.level;
+    return wanted;
+  }
+  if (!global.enabled || !options.follows_process_wide) return wanted;
+  if (options.config.level_is_given && !global.overrides_methods) return wanted;
+  wanted.level = ProfileLevel::kLayers;
+  auto format = ParseProfileFormat("profile_format", global.profile_format);
+  if (format) wanted.format = *format;
+  wanted.path_prefix = global.profile_path_prefix;
+  return wanted;
+}
+
+// One load as long as nothing changed.
+void DelegateProfiler::Impl::FollowSwitch(EventSink* sink) {
+  if (GlobalProfilingGeneration() == seen_generation) [[likely]]
+    return;
+  const GlobalProfilingConfig global = GetGlobalProfilingConfig();
+  seen_generation = global.generation;
+  if (!options.follows_process_wide) return;
+  const ProfileConfig wanted = Wanted(global);
+  const bool of_switch = global.enabled && !enabled_here &&
+                         (!options.config.level_is_given || global.overrides_methods);
+  const uint64_t generation = of_switch ? global.generation : 0;
+  const bool same = wanted.level == effective.level && wanted.format == effective.format &&
+                    wanted.path_prefix == effective.path_prefix;
+  if (same) {
+    switch_generation = generation;
+    return;
+  }
+  // What the engine needs for it may take long, and is no part of the call.
+  Emitter around;
+  Emitter::Open open;
+  if (around.Choose(sink, nullptr)) around.Begin(names[kApplyEvent], kApplyEvent, &open);
+  if (auto applied = Apply(wanted, generation); !applied) SetLastDelegateError(applied.error());
+  around.End(&open, kHostWall);
+}
+
+Result<std::unique_ptr<DelegateProfiler>> DelegateProfiler::Create(DelegateOptions options) {
+  ProfileConfig config = options.config;
+  auto impl = std::make_unique<Impl>(std::move(options));
+  impl->effective.level = ProfileLevel::kOff;
+  INFERPROBE_RETURN_IF_ERROR(impl->Apply(config, 0));
+  return std::unique_ptr<DelegateProfiler>(new DelegateProfiler(std::move(impl)));
+}
+
+DelegateProfiler::DelegateProfiler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+DelegateProfiler::~DelegateProfiler() {
+  if (auto closed = Close(); !closed) SetLastDelegateError(closed.error());
+}
+
+Result<void> DelegateProfiler::Impl::Close() {
+  if (closed) return {};
+  closed = true;
+  if (effective.level == ProfileLevel::kOff) return {};
+  if (options.hooks != nullptr) options.hooks->WaitUntilIdle();
+  TakeDeviceResults(true);
+  auto written = WriteSidecar();
+  attached = false;
+  effective.level = ProfileLevel::kOff;
+  return written;
+}
+
+Result<void> DelegateProfiler::Close() {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->Close();
+}
+
+Result<void> DelegateProfiler::EnableProfiling(bool enabled) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->enabled_here = enabled ? std::optional<bool>(true) : std::nullopt;
+  return impl_->Apply(impl_->Wanted(GetGlobalProfilingConfig()), 0);
+}
+
+Result<void> DelegateProfiler::SetProfileFormat(std::string_view format) {
+  const std::lock_guard lock(impl_->mutex);
+  auto chosen = ParseProfileFormat(impl_->options.prefix + "_profile_format", format);
+  if (!chosen) return tl::unexpected(chosen.error());
+  ProfileConfig next = impl_->effective;
+  next.format = *chosen;
+  INFERPROBE_RETURN_IF_ERROR(impl_->Apply(next, impl_->switch_generation));
+  impl_->options.config.format = *chosen;
+  return {};
+}
+
+ProfileConfig DelegateProfiler::config() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->effective;
+}
+std::string DelegateProfiler::engine_id() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->engine_id;
+}
+DelegateStats DelegateProfiler::stats() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->stats;
+}
+
+DelegateCall::DelegateCall(DelegateProfiler* profiler, EventSink* sink) : profiler_(*profiler) {
+  DelegateProfiler::Impl& it = *profiler_.impl_;
+  it.mutex.lock();
+  if (!it.closed) it.FollowSwitch(sink);
+  if (it.effective.level == ProfileLevel::kOff) return;
+  if (!it.emitter.Choose(sink, it.log())) return;
+  level_ = it.effective.level;
+  layers_ = it.attached;
+  it.call_number = ++it.stats.calls;
+  it.has_device_pair = false;
+  it.emitter.MarkStart();
+  it.emitter.Begin(it.names[kDelegateEvent], kDelegateEvent, &it.call);
+  if (it.log() != nullptr) it.log()->BeginCall(it.call.start);
+}
+
+DelegateCall::~DelegateCall() {
+  DelegateProfiler::Impl& it = *profiler_.impl_;
+  if (level_ != ProfileLevel::kOff) {
+    EndPhase();
+    it.emitter.End(&it.call, R"({"kind":"host_wall","failed":true})");
+    it.emitter.End(&it.report, kHostWall);
+    it.emitter.Stop();
+  }
+  it.mutex.unlock();
+}
+
+void DelegateCall::BeginPhase(Phase phase) {
+  if (!wants_phases()) return;
+  DelegateProfiler::Impl& it = *profiler_.impl_;
+  const auto event = static_cast<uint32_t>(phase);
+  it.emitter.Begin(it.names[event], event, &it.phase);
+}
+
+void DelegateCall::EndPhase() {
+  if (!wants_phases()) return;
+  DelegateProfiler::Impl& it = *profiler_.impl_;
+  it.emitter.End(&it.phase, kHostWall);
+}
+
+void DelegateCall::Finish(CallMode mode) {
+  if (level_ == ProfileLevel::kOff) return;
+  DelegateProfiler::Impl& it = *profiler_.impl_;
+  MetadataText metadata;
+  metadata.Text(R"({"kind":"host_wall")");
+  if (mode != CallMode::kUnknown) metadata.Text(R"(,"mode":")").Text(ModeName(mode)).Text("\"");
+  if (it.has_device_pair) {
+    metadata.Text(R"(,"engine":")").Text(it.engine_id).Text(R"(","call":)").Number(it.call_number);
+  }
+  if (it.switch_generation != 0) {
+    metadata.Text(R"(,"config":"process-wide, generation )")
+        .Number(it.switch_generation)
+        .Text("\"");
+  }
+  it.emitter.End(&it.call, metadata.Text("}").view());
+}
+
+int DelegateCall::OpenDevicePair() {
+  if (!wants_phases()) return -1;
+  DelegateProfiler::Impl& it = *profiler_.impl_;
+  for (int slot = 0; slot < DelegateProfiler::Impl::kDevicePairs; ++slot) {
+    if (it.pairs[static_cast<size_t>(slot)].call != 0) continue;
+    it.pairs[static_cast<size_t>(slot)].call = it.call_number;
+    it.has_device_pair = true;
+    return slot;
+  }
+  ++it.stats.device_missing;
+  it.stats.device_missing_why = "all pairs of device events were in flight";
+  it.has_device_pair = true;  // the call is numbered, so that its missing result is seen
+  return -1;
+}
+
+void DelegateCall::Waited() {
+  if (level_ == ProfileLevel::kOff) return;
+  profiler_.impl_->TakeDeviceResults(false);
+}
+
+// `last`: nothing will come any more, and nobody takes events.
+void DelegateProfiler::Impl::TakeDeviceResults(bool last) {
+  for (int slot = 0; slot < kDevicePairs; ++slot) {
+    DevicePair& pair = pairs[static_cast<size_t>(slot)];
+    if (pair.call == 0) continue;
+    if (last) {
+      pair.call = 0;
+      ++stats.device_missing;
+      stats.device_missing_why = kNeverConsumed;
+      continue;
+    }
+    if (options.hooks == nullptr) continue;
+    auto ns = options.hooks->DeviceNs(slot);
+    if (ns && *ns < 0) continue;  // not over yet: a later wait will tell
+    const uint64_t number = std::exchange(pair.call, 0);
+    if (!ns) {
+      ++stats.device_missing;
+      stats.device_missing_why = ns.error().message;
+      continue;
+    }
+    ++stats.device_results;
+    MetadataText metadata;
+    metadata.Text(R"({"kind":"device","clock":")").Text(options.hooks->DeviceClock());
+    metadata.Text(R"(","engine":")").Text(engine_id).Text(R"(","call":)").Number(number);
+    emitter.Log(names[kDeviceEvent], 0, *ns, metadata.Text("}").view());
+  }
+}
+
+void DelegateCall::BeginLayers() {
+  if (!wants_layers()) return;
+  DelegateProfiler::Impl& it = *profiler_.impl_;
+  it.emitter.Begin(it.names[kLayerReportEvent], kLayerReportEvent, &it.report);
+}
+
+void DelegateCall::DescribeLayers(std::span<const LayerFacts> layers, LayerTimes times) {
+  if (!wants_layers()) return;
+  profiler_.impl_->layers.Describe(layers, times);
+}
+
+void DelegateCall::ReportLayers(std::span<const int64_t> ns, const LayerReport& report) {
+  if (!wants_layers()) return;
+  DelegateProfiler::Impl& it = *profiler_.impl_;
+  MetadataText metadata;
+  metadata.Text(R"({"kind":"host_wall","calls":)").Number(report.calls);
+  metadata.Text(R"(,"unit_ns":)").Number(static_cast<uint64_t>(report.unit_ns));
+  it.emitter.End(&it.report, metadata.Text("}").view());
+  it.layers.NoteReport(report);
+  const std::span<delegate::Layer> layers = it.layers.layers();
+  const bool to_file = it.effective.format != ProfileFormat::kEtdump;
+  int64_t after_ns = 0;
+  for (size_t i = 0; i < std::min(layers.size(), ns.size()); ++i) {
+    if (ns[i] < 0) continue;
+    delegate::Layer& layer = layers[i];
+    layer.total_ns += ns[i];
+    ++layer.reports;
+    if (to_file) {
+      if (it.log() != nullptr) it.log()->AddLayer(static_cast<uint32_t>(i), ns[i]);
+    } else {
+      it.emitter.Log(layer.name, after_ns, ns[i], layer.metadata);
+    }
+    after_ns += ns[i];
+  }
+}
+
+struct DelegateLoad::Impl {
+  EventName name;
+  Emitter emitter;
+  Emitter::Open open;
+};
+
+DelegateLoad::DelegateLoad(std::string_view prefix, ProfileLevel level, EventSink* sink) {
+  if (level == ProfileLevel::kOff) return;
+  auto impl = std::make_unique<Impl>();
+  if (!impl->emitter.Choose(sink, nullptr)) return;
+  impl->name = EventName(std::string(prefix) + ".delegate_load");
+  impl->emitter.Begin(impl->name, 0, &impl->open);
+  impl_ = std::move(impl);
+}
+
+DelegateLoad::~DelegateLoad() {
+  if (impl_ != nullptr) impl_->emitter.End(&impl_->open, kHostWall);
+}
+
+}  // namespace inferprobe
