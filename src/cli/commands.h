@@ -16,6 +16,7 @@ enum ExitCode : int { kGood = 0, kFailed = 1, kWrongUsage = 2 };
 
 struct PerfCommand {
   measure::PerfOptions options;
+  std::vector<std::string> levels;  // "phases", or of one delegate "openvino=phases"
   std::string format = "table";
   bool all_rows = false;
   bool quiet = false;

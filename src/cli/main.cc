@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "inferprobe/config.h"
 #include "measure/worker.h"
 
 namespace inferprobe::cli {
@@ -89,6 +90,12 @@ std::string TextOf(const CLI::ParseError& error) {
   return "--" + text.substr(0, text.size() - kValueForFlag.size()) + " takes no value";
 }
 
+std::string IsLevel(const std::string& text) {
+  const std::string key = text.substr(0, text.find('=') + 1);
+  auto level = ParseProfileLevel("level", text.substr(key.size()));
+  return level ? "" : key + level.error().message.substr(std::string("level: ").size());
+}
+
 std::string NotEmpty(const std::string& text) {
   return text.empty() ? "the name of the file is empty" : "";
 }
@@ -140,6 +147,27 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
                    "Events that a thread can hold between drains")
       ->check(CLI::Range(256U, 1U << 24))
       ->capture_default_str();
+  command
+      ->add_option("--level", perf->levels,
+                   "What is seen of delegates: off, delegate (each call; the default), phases (its "
+                   "host phases), layers (the engine's own); of one alone: openvino=layers")
+      ->check(IsLevel)
+      ->allow_extra_args(false);
+  command
+      ->add_option("--profile-format", options.profile_format,
+                   "Where layers go: etdump (the result and its traces), perfetto or trex (files)")
+      ->check(CLI::IsMember({"etdump", "perfetto", "trex"}))
+      ->capture_default_str();
+  command
+      ->add_option("--profile-path-prefix", options.profile_path_prefix,
+                   "Folder of the files of perfetto and trex")
+      ->check(NotEmpty);
+  command
+      ->add_option("--delegate", options.delegates,
+                   "Which delegate runs: openvino=ours, openvino=async (enqueue and wait apart) or "
+                   "openvino=stock (ExecuTorch's own)")
+      ->check(CLI::IsMember({"openvino=ours", "openvino=async", "openvino=stock"}))
+      ->allow_extra_args(false);
   command->add_option("--output", options.output, "Write the result as JSON")->check(NotEmpty);
   command->add_option("--trace", options.trace, "Write a Perfetto trace")->check(NotEmpty);
   command->add_option("--etdump", options.etdump, "Write an ETDump")->check(NotEmpty);

@@ -20,6 +20,10 @@ std::string WroteLine(const measure::PerfOptions& options, const profile::PerfRe
     if (path->empty()) continue;
     wrote += (wrote.empty() ? "" : ", ") + base::TerminalText(*path);
   }
+  if (!options.profile_path_prefix.empty()) {
+    wrote += (wrote.empty() ? "" : ", ") + std::string("each engine's files in ") +
+             base::TerminalText(options.profile_path_prefix);
+  }
   if (!result.unwritten.empty()) return "";  // the errors say what is missing
   if (wrote.empty()) wrote = "nothing; --output, --trace, --etdump write files";
   return "\nwrote      " + wrote + "\n";
@@ -56,8 +60,16 @@ int RunPerfCommand(const PerfCommand& command) {
   base::SetOnInterrupt(&cancel);
   base::TurnWriteSignalsIntoErrors();
   ProgressLine line(!command.quiet && base::IsTerminal(base::StandardStream::kError));
+  measure::PerfOptions options = command.options;
+  for (const std::string& level : command.levels) {
+    if (level.find('=') == std::string::npos) {
+      options.level = level;
+    } else {
+      options.delegate_levels.push_back(level);
+    }
+  }
   auto result = measure::RunPerf(
-      command.options, [&](const measure::Progress& progress) { line.Show(progress); }, &cancel);
+      options, [&](const measure::Progress& progress) { line.Show(progress); }, &cancel);
   line.Clear();
   if (!result) return PrintError(result.error());
   if (!command.quiet) {

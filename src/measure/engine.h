@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "inferprobe/config.h"
 #include "inferprobe/result.h"
 #include "inferprobe/tensor.h"
 #include "profile/facts.h"
@@ -20,6 +21,11 @@ struct LoadOptions {
   std::string method = "forward";
   std::vector<std::string> data_files;
   int threads = 0;  // 0: the engine's default
+  // Of the observed instance. The other one is never profiled.
+  ProfileConfig delegates;
+  std::vector<std::string> delegate_levels;  // of one alone: "openvino=layers"
+  // Which delegate runs behind an id that has several: "openvino=stock".
+  std::vector<std::string> delegate_choices;
 };
 
 struct BundledCase {
@@ -72,7 +78,7 @@ class EnginePlugin {
 
 // The one symbol that a plugin exports. `abi` must equal kEngineAbi: plugin and command come from
 // one build.
-constexpr uint32_t kEngineAbi = 1;
+constexpr uint32_t kEngineAbi = 2;
 constexpr const char* kEngineEntrySymbol = "inferprobe_engine_entry";
 struct EngineEntry {
   uint32_t abi;

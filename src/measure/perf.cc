@@ -22,6 +22,7 @@
 #include "measure/engine_registry.h"
 #include "measure/machine/environment.h"
 #include "measure/worker_client.h"
+#include "profile/delegate_note.h"
 
 namespace inferprobe::measure {
 namespace {
@@ -45,6 +46,40 @@ std::vector<std::string> FilesRead(const PerfOptions& options) {
   return files;
 }
 
+// The settings of delegates, in the words of `perf`: a worker would name a delegate's keys.
+Result<void> CheckLevel(const PerfOptions& options) {
+  auto level = ParseProfileLevel("level", options.level);
+  if (!level) return tl::unexpected(level.error());
+  auto format = ParseProfileFormat("profile-format", options.profile_format);
+  if (!format) return tl::unexpected(format.error());
+  const std::string& folder = options.profile_path_prefix;
+  if (*format == ProfileFormat::kEtdump) {
+    if (folder.empty()) return {};
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "profile-path-prefix is given, and the profile format etdump writes no files",
+                     "add --profile-format perfetto or trex");
+  }
+  if (*level == ProfileLevel::kOff) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("profile format {}: at level off nothing is recorded", options.profile_format),
+        "give a level of delegate, phases or layers");
+  }
+  if (folder.empty()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("profile format {} writes files: it needs a folder for them",
+                                 options.profile_format),
+                     "add --profile-path-prefix FOLDER");
+  }
+  if (const int error = base::WhyFolderNotWritable(folder); error != 0) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("profile-path-prefix {}: {}", folder, base::SystemErrorText(error)),
+        "give a folder that exists and may be written to");
+  }
+  return {};
+}
+
 // Everything that can be refused before work starts is refused here.
 Result<void> CheckOptions(PerfOptions* options) {
   INFERPROBE_RETURN_IF_ERROR(base::CheckReadableFile(options->model));
@@ -64,6 +99,7 @@ Result<void> CheckOptions(PerfOptions* options) {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{} processes are not in 1 to 1000", options->processes));
   }
+  INFERPROBE_RETURN_IF_ERROR(CheckLevel(*options));
   if (options->engine.empty()) {
     auto engine = EngineForFile(options->model);
     if (!engine) return tl::unexpected(engine.error());
@@ -217,14 +253,17 @@ void Perf::Describe(profile::PerfResult* result) const {
     result->settings.threads = {Status::kNotRequested, "the engine's default; --threads sets it"};
   }
   result->settings.seed = options_.seed.value_or(0);
-  result->settings.level = "delegate";
+  result->settings.level = options_.level;
+  for (const std::string& one : options_.delegate_levels) result->settings.level += ", " + one;
 
   // By process: what its run and load slices say.
   std::vector<profile::ProcessResult> processes(outcomes_.size());
   std::map<int64_t, size_t> by_pid;
   for (size_t k = 0; k < outcomes_.size(); ++k) by_pid[outcomes_[k].pid] = k;
+  profile::DelegateNotes notes(&profile_);
   for (const profile::Slice& slice : profile_.slices) {
     if (slice.category != profile::Category::kLoad) continue;
+    if (notes.IsHostWall(slice, profile::kDelegateLoad)) continue;  // of the profiled instance
     const auto found = by_pid.find(profile_.tracks[slice.track].pid);
     if (found == by_pid.end()) continue;
     processes[found->second].load_ms = static_cast<double>(slice.dur_ns) / 1e6;
@@ -250,6 +289,9 @@ void Perf::Describe(profile::PerfResult* result) const {
       result->engine = outcome.loaded->engine;
     }
     if (outcome.done) {
+      if (!outcome.done->unwritten_sidecar.empty()) {
+        result->unwritten.push_back({ErrorCode::kIo, outcome.done->unwritten_sidecar, ""});
+      }
       if (!any_done) {
         result->memory = outcome.done->memory;
         result->outputs = outcome.done->outputs;

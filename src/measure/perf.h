@@ -29,8 +29,13 @@ struct PerfOptions {
   uint32_t processes = 1;
   int threads = 0;  // 0: the engine's default
   uint32_t ring_events = 1 << 16;
-  std::string output;  // result JSON; "": none
-  std::string trace;   // Perfetto
+  std::string level = "delegate";            // off, delegate, phases, layers
+  std::vector<std::string> delegate_levels;  // of one delegate alone: "openvino=layers"
+  std::string profile_format = "etdump";     // etdump, perfetto, trex: where layers go
+  std::string profile_path_prefix;           // folder of the files of perfetto and trex
+  std::vector<std::string> delegates;        // "openvino=stock"
+  std::string output;                        // result JSON; "": none
+  std::string trace;                         // Perfetto
   std::string etdump;
   bool force = false;
 

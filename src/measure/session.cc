@@ -29,7 +29,19 @@ Result<RuntimeSession> RuntimeSession::Load(const std::string& model_path,
   }
   auto plugin = measure::LoadPlugin(name);
   if (!plugin) return tl::unexpected(plugin.error());
-  auto engine = (*plugin)->Load({model_path, options.method, options.data_files, options.threads});
+  measure::LoadOptions load;
+  load.path = model_path;
+  load.method = options.method;
+  load.data_files = options.data_files;
+  load.threads = options.threads;
+  load.delegates.level = options.level;
+  load.delegates.format = options.profile_format;
+  load.delegates.path_prefix = options.profile_path_prefix;
+  load.delegates.model = options.profile_model;
+  load.delegates.overwrite = options.profile_overwrite;
+  load.delegate_levels = options.delegate_levels;
+  load.delegate_choices = options.delegates;
+  auto engine = (*plugin)->Load(load);
   if (!engine) return tl::unexpected(engine.error());
   auto impl = std::make_unique<Impl>();
   impl->engine = std::move(*engine);

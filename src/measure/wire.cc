@@ -61,11 +61,23 @@ INFERPROBE_WIRE(OutputCheck, verdict, max_abs_error, text, profiled_equal, repea
 namespace measure {
 
 static void to_json(json& out, const PerfOptions& options) {
-  out = {{"model", options.model},     {"engine", options.engine},
-         {"method", options.method},   {"inputs", options.inputs},
-         {"data", options.data_files}, {"shapes", options.shapes},
-         {"warmup", options.warmup},   {"threads", options.threads},
-         {"run_id", options.run_id},   {"ring_events", options.ring_events}};
+  out = {{"model", options.model},
+         {"engine", options.engine},
+         {"method", options.method},
+         {"inputs", options.inputs},
+         {"data", options.data_files},
+         {"shapes", options.shapes},
+         {"warmup", options.warmup},
+         {"threads", options.threads},
+         {"run_id", options.run_id},
+         {"ring_events", options.ring_events},
+         {"level", options.level},
+         {"profile_format", options.profile_format},
+         {"force", options.force},
+         {"profile_path_prefix", options.profile_path_prefix},
+         {"processes", options.processes},
+         {"delegates", options.delegates},
+         {"delegate_levels", options.delegate_levels}};
   if (options.seed) out["seed"] = *options.seed;
   if (options.iterations) out["iterations"] = *options.iterations;
   if (options.duration_s) out["duration_s"] = *options.duration_s;
@@ -81,6 +93,13 @@ static void from_json(const json& in, PerfOptions& options) {
   in.at("threads").get_to(options.threads);
   in.at("run_id").get_to(options.run_id);
   in.at("ring_events").get_to(options.ring_events);
+  in.at("level").get_to(options.level);
+  in.at("profile_format").get_to(options.profile_format);
+  in.at("profile_path_prefix").get_to(options.profile_path_prefix);
+  in.at("force").get_to(options.force);
+  in.at("processes").get_to(options.processes);
+  in.at("delegates").get_to(options.delegates);
+  in.at("delegate_levels").get_to(options.delegate_levels);
   if (in.contains("seed")) options.seed = in.at("seed").get<uint64_t>();
   if (in.contains("iterations")) options.iterations = in.at("iterations").get<uint64_t>();
   if (in.contains("duration_s")) options.duration_s = in.at("duration_s").get<double>();
@@ -95,7 +114,7 @@ static void from_json(const json& /*in*/, DrainMessage& /*message*/) {}
 static void to_json(json& out, const DrainedMessage& /*message*/) { out = json::object(); }
 static void from_json(const json& /*in*/, DrainedMessage& /*message*/) {}
 INFERPROBE_WIRE(BlockMessage, reading)
-INFERPROBE_WIRE(DoneMessage, memory, outputs)
+INFERPROBE_WIRE(DoneMessage, memory, outputs, unwritten_sidecar)
 INFERPROBE_WIRE(ErrorMessage, error)
 
 namespace {

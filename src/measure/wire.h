@@ -59,6 +59,7 @@ struct BlockMessage {
 struct DoneMessage {
   profile::MemoryFacts memory;
   profile::OutputCheck outputs;
+  std::string unwritten_sidecar;  // why; "": all were written
 };
 
 struct ErrorMessage {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -137,6 +138,20 @@ Result<void> Worker::Load() {
   load.method = plan_.options.method;
   load.data_files = plan_.options.data_files;
   load.threads = plan_.options.threads;
+  auto level = ParseProfileLevel("level", plan_.options.level);
+  if (!level) return tl::unexpected(level.error());
+  auto format = ParseProfileFormat("profile-format", plan_.options.profile_format);
+  if (!format) return tl::unexpected(format.error());
+  load.level = *level;
+  load.profile_format = *format;
+  load.profile_path_prefix = plan_.options.profile_path_prefix;
+  load.profile_overwrite = plan_.options.force;
+  if (plan_.options.processes > 1) {  // each has files of its own
+    load.profile_model = fmt::format(
+        "{}-process{}", std::filesystem::path(plan_.options.model).stem().string(), plan_.process);
+  }
+  load.delegate_levels = plan_.options.delegate_levels;
+  load.delegates = plan_.options.delegates;
   const uint64_t start = NowTicks();
   auto session = RuntimeSession::Load(plan_.options.model, load);
   const uint64_t end = NowTicks();
@@ -358,7 +373,9 @@ Result<void> Worker::Perf() {
     done.memory = engine_->memory();
     done.memory.peak_rss_bytes = PeakResidentBytes();
     done.outputs = outputs_;
+    ClearLastDelegateError();
   }
+  done.unwritten_sidecar = LastDelegateError();  // the engine is gone, and has written its files
   return Send(done);
 }
 

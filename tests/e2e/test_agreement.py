@@ -121,7 +121,11 @@ def test_inspector_sees_the_events_and_totals_of_the_result(
         len({layer["name"] for layer in delegate["layers"]}) for delegate in result["delegates"]
     )
     assert distinct_layers <= layers
-    assert len(block.events) == 1 + instructions + kernels + distinct_layers
+    whole_calls = [row for row in result["ops"] if row["name"] == "xnnpackbackend.delegate"]
+    for row in whole_calls:
+        assert row["calls"] == RUNS
+    assert len(whole_calls) == len(result["delegates"])
+    assert len(block.events) == 1 + instructions + kernels + len(whole_calls) + distinct_layers
 
 
 EXPORT = """

@@ -285,7 +285,12 @@ def test_without_engines_doctor_works_and_perf_says_what_to_install(
     build = pathlib.Path(command).parent
     bare = tmp_path / "bare"
     bare.mkdir()
-    for name in ("inferprobe", "libinferprobe_record.so", "libinferprobe_session.so"):
+    for name in (
+        "inferprobe",
+        "libinferprobe_delegate.so",
+        "libinferprobe_record.so",
+        "libinferprobe_session.so",
+    ):
         shutil.copy(build / name, bare / name)
     doctor = subprocess.run([bare / "inferprobe", "doctor"], capture_output=True, text=True)
     assert doctor.returncode == 0, doctor.stderr

@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "engines/executorch/backend_registration.h"
 #include "engines/executorch/bundled_cases.h"
 #include "engines/executorch/engine_error.h"
 #include "engines/executorch/log_capture.h"
@@ -47,10 +49,21 @@ std::string RuntimeVersion() { return INFERPROBE_EXECUTORCH_VERSION; }
 Result<std::unique_ptr<ExecutorchEngine>> ExecutorchEngine::Load(
     const measure::LoadOptions& options) {
   InstallLogCapture();
+  RegisterOwnBackends();
   if (options.threads != 0) INFERPROBE_RETURN_IF_ERROR(SetPoolThreads(options.threads));
 
   std::unique_ptr<ExecutorchEngine> engine(new ExecutorchEngine);
   engine->options_ = options;
+  if (engine->options_.delegates.model.empty()) {
+    engine->options_.delegates.model = std::filesystem::path(options.path).stem().string();
+  }
+  auto choices = ParseDelegateChoices(options.delegate_choices);
+  if (!choices) return tl::unexpected(choices.error());
+  engine->delegate_choices_ = *choices;
+  auto levels = ParseDelegateLevels(options.delegate_levels);
+  if (!levels) return tl::unexpected(levels.error());
+  engine->delegate_choices_.levels = std::move(*levels);
+  engine->options_.delegates.level_is_given = true;
   engine->pool_user_ = std::make_unique<PoolUser>();
   auto file = ProgramTables::Open(options.path);
   if (!file) return tl::unexpected(file.error());
@@ -76,7 +89,8 @@ Result<std::unique_ptr<ExecutorchEngine>> ExecutorchEngine::Load(
   auto memory = PlannedMemory::Make(engine->facts_.planned_buffers);
   if (!memory) return tl::unexpected(memory.error());
   engine->memory_ = std::move(*memory);
-  auto instance = engine->MakeInstance(engine->memory_, nullptr);
+  ProfileConfig off;  // said, so that the process-wide switch leaves this instance alone
+  auto instance = engine->MakeInstance(engine->memory_, nullptr, off);
   if (!instance) return tl::unexpected(instance.error());
   engine->plain_ = std::move(*instance);
 
@@ -125,8 +139,11 @@ Result<void> ExecutorchEngine::CheckPlan() const {
 }
 
 Result<std::unique_ptr<MethodInstance>> ExecutorchEngine::MakeInstance(
-    std::shared_ptr<PlannedMemory> memory, RingTracer* tracer) {
+    std::shared_ptr<PlannedMemory> memory, RingTracer* tracer, const ProfileConfig& delegates) {
+  auto load_options = DelegateLoadOptions::Make(facts_.backends, delegates, delegate_choices_);
+  if (!load_options) return tl::unexpected(load_options.error());
   MethodInstance::Parts parts;
+  parts.options = (*load_options)->map();
   parts.program = program_.get();
   parts.facts = &facts_;
   parts.method = options_.method;
@@ -198,7 +215,10 @@ Result<void> ExecutorchEngine::PrepareObserved() {
     memory = std::move(*own);
   }
   auto tracer = std::make_unique<RingTracer>();
-  auto instance = MakeInstance(std::move(memory), tracer.get());
+  // Each delegate's load is an event.
+  tracer->BeginLoad(record::AttachThread());
+  auto instance = MakeInstance(std::move(memory), tracer.get(), options_.delegates);
+  tracer->EndRun();
   if (!instance) return tl::unexpected(instance.error());
   if (inputs_set_) INFERPROBE_RETURN_IF_ERROR((*instance)->SetInputs(inputs_));
   tracer_ = std::move(tracer);

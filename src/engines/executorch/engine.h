@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engines/executorch/data_files.h"
+#include "engines/executorch/delegate_options.h"
 #include "engines/executorch/loaded_program.h"
 #include "engines/executorch/method_instance.h"
 #include "engines/executorch/plan_facts.h"
@@ -48,10 +49,12 @@ class ExecutorchEngine final : public measure::Engine {
   ExecutorchEngine() = default;
   Result<void> CheckPlan() const;
   Result<std::unique_ptr<MethodInstance>> MakeInstance(std::shared_ptr<PlannedMemory> memory,
-                                                       RingTracer* tracer);
+                                                       RingTracer* tracer,
+                                                       const ProfileConfig& delegates);
   Result<void> RunObserved();
 
   measure::LoadOptions options_;
+  DelegateChoices delegate_choices_;
   std::unique_ptr<ProgramTables> file_;
   std::unique_ptr<LoadedProgram> program_;
   std::unique_ptr<DataFiles> data_;

@@ -10,6 +10,7 @@
 #include "engines/executorch/engine_error.h"
 #include "engines/executorch/log_capture.h"
 #include "engines/executorch/machine_memory.h"
+#include "inferprobe/config.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -81,11 +82,23 @@ MethodInstance::MethodInstance(const Parts& parts)
 Result<std::unique_ptr<MethodInstance>> MethodInstance::Load(const Parts& parts) {
   std::unique_ptr<MethodInstance> instance(new MethodInstance(parts));
   ClearLog();
+  ClearLastDelegateError();
+#ifdef ET_EVENT_TRACER_ENABLED
+  et::EventTracer* tracer = parts.tracer;
+#else
+  et::EventTracer* tracer = nullptr;  // a runtime that is built without it would not call it either
+#endif
   auto method = parts.program->program().load_method(parts.method.c_str(), &instance->manager_,
-                                                     parts.tracer, parts.data);
+                                                     tracer, parts.data, parts.options);
   if (!method.ok()) {
-    return tl::unexpected(
-        EngineError(fmt::format("cannot load method \"{}\"", parts.method), method.error()));
+    Error error =
+        EngineError(fmt::format("cannot load method \"{}\"", parts.method), method.error());
+    // The kit's own words are whole; ExecuTorch's log cuts a line after 255 bytes.
+    if (!LastDelegateError().empty()) {
+      error.message =
+          fmt::format("cannot load method \"{}\": {}", parts.method, LastDelegateError());
+    }
+    return tl::unexpected(std::move(error));
   }
   instance->method_.emplace(std::move(*method));
   INFERPROBE_RETURN_IF_ERROR(instance->PlaceOutputs());

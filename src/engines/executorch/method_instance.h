@@ -5,6 +5,7 @@
 // an input is used again for activations, so a second execution would read rubbish.
 #pragma once
 
+#include <executorch/runtime/backend/backend_options_map.h>
 #include <executorch/runtime/core/event_tracer.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/core/named_data_map.h>
@@ -53,6 +54,7 @@ class MethodInstance {
     std::shared_ptr<PlannedMemory> memory;
     const ::executorch::runtime::NamedDataMap* data = nullptr;
     ::executorch::runtime::EventTracer* tracer = nullptr;
+    const ::executorch::runtime::LoadBackendOptionsMap* options = nullptr;  // read during Load()
   };
   static Result<std::unique_ptr<MethodInstance>> Load(const Parts& parts);
 

@@ -1,6 +1,7 @@
 // What `libinferprobe_engine_executorch.so` exports: one symbol.
 #include <executorch/runtime/platform/runtime.h>
 
+#include "engines/executorch/backend_registration.h"
 #include "engines/executorch/engine.h"
 #include "engines/executorch/log_capture.h"
 #include "measure/engine.h"
@@ -12,6 +13,7 @@ class ExecutorchPlugin final : public measure::EnginePlugin {
  public:
   measure::EngineDescription Describe() override {
     InstallLogCapture();
+    RegisterOwnBackends();
     measure::EngineDescription description;
     description.name = "executorch";
     description.title = "ExecuTorch";

@@ -2,13 +2,11 @@
 
 #include <executorch/runtime/platform/platform.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "profile/loss.h"
+#include "record/extended_cells.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -59,6 +57,12 @@ EngineClock EngineClock::Measure() {
 void RingTracer::BeginRun(record::ThreadRing* ring) {
   ring_ = ring;
   depth_ = 0;
+  loading_ = false;
+}
+
+void RingTracer::BeginLoad(record::ThreadRing* ring) {
+  BeginRun(ring);
+  loading_ = true;
 }
 
 void RingTracer::EndRun() {
@@ -107,7 +111,7 @@ void RingTracer::end_profiling_delegate(Entry entry, const void* metadata, size_
 inline RingTracer::Entry RingTracer::Begin(const char* name, ChainId chain, DebugHandle handle,
                                            bool of_delegate, DelegateIntId id) {
   Entry entry{kIgnored, chain, handle, 0, et::DelegateDebugIdType::kNone};
-  if (!Records()) return entry;
+  if (!Records() || (loading_ && !of_delegate)) return entry;
   if (depth_ == kMaxDepth) [[unlikely]] {
     ++unbalanced_;
     return entry;
@@ -185,30 +189,12 @@ void RingTracer::log_profiling_delegate(const char* name, DelegateIntId id,
 void RingTracer::PublishWithExtension(const record::Cell& cell, ChainId chain, DelegateIntId id,
                                       uint32_t debug_name, const void* metadata,
                                       size_t metadata_len) {
-  constexpr size_t kBytesPerCell = 28;
-  size_t length = metadata == nullptr ? 0 : metadata_len;
-  if (length > kMaxMetadata) {
-    length = kMaxMetadata;
-    ++metadata_cut_;
-  }
-  std::array<record::Cell, 2 + kMaxMetadata / kBytesPerCell> cells;
-  cells[0] = cell;
-  cells[1] = {static_cast<uint64_t>(static_cast<uint32_t>(id)) |
-                  static_cast<uint64_t>(static_cast<uint32_t>(chain)) << 32,
-              0,
-              debug_name,
-              record::kNoInstruction,  // the cell's own info has it
-              static_cast<uint32_t>(length),
-              record::PackInfo(CellType::kExtension, 0)};
-  size_t count = 2;
-  const auto* bytes = static_cast<const char*>(metadata);
-  for (size_t at = 0; at < length; at += kBytesPerCell) {
-    record::Cell& next = cells[count++];
-    next = {0, 0, 0, 0, 0, record::PackInfo(CellType::kBytes, 0)};
-    static_assert(offsetof(record::Cell, info) == kBytesPerCell);
-    std::memcpy(static_cast<void*>(&next), bytes + at, std::min(kBytesPerCell, length - at));
-  }
-  record::PublishGroup(ring_, {cells.data(), count});
+  record::Extension extension;
+  extension.delegate_id = static_cast<int32_t>(id);
+  extension.chain = static_cast<int32_t>(chain);
+  extension.debug_name = debug_name;
+  if (metadata != nullptr) extension.metadata = {static_cast<const char*>(metadata), metadata_len};
+  if (!record::PublishExtended(ring_, cell, extension)) ++metadata_cut_;
 }
 
 }  // namespace inferprobe::executorch_engine

@@ -53,6 +53,9 @@ class RingTracer final : public ::executorch::runtime::EventTracer {
 
   // `ring`: the calling thread's; nullptr: nothing is recorded.
   void BeginRun(record::ThreadRing* ring);
+  // Until EndRun() what delegates say of their loading is recorded, and nothing of the runtime's:
+  // the load that a program has is the one without a tracer.
+  void BeginLoad(record::ThreadRing* ring);
   // Closes what an error left open, and publishes what was lost.
   void EndRun();
 
@@ -96,9 +99,6 @@ class RingTracer final : public ::executorch::runtime::EventTracer {
   void set_delegation_intermediate_output_filter(
       ::executorch::runtime::EventTracerFilterBase* /*filter*/) override {}
 
-  // What a delegate attaches to an event is kept up to this many bytes.
-  static constexpr size_t kMaxMetadata = 28 * 36;
-
  private:
   // An event that began and has not ended.
   struct Open {
@@ -125,6 +125,7 @@ class RingTracer final : public ::executorch::runtime::EventTracer {
   EngineClock clock_;
   NameCache names_;
   record::ThreadRing* ring_ = nullptr;  // nullptr: not in a run
+  bool loading_ = false;
   size_t depth_ = 0;
   int64_t last_event_id_ = 0;
   std::array<Open, kMaxDepth> stack_;

@@ -7,11 +7,13 @@
 #include <map>
 #include <thread>
 
+#include "engines/executorch/delegate_options.h"
 #include "engines/executorch/loaded_program.h"
 #include "engines/executorch/log_capture.h"
 #include "engines/executorch/method_instance.h"
 #include "engines/executorch/test_support.h"
 #include "profile/loss.h"
+#include "record/extended_cells.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -48,6 +50,18 @@ class ListingEtdump final : public ::executorch::etdump::ETDumpGen {
                       known ? static_cast<int64_t>(entry.debug_handle) : -1});
     ETDumpGen::end_profiling(entry);
   }
+  et::EventTracerEntry start_profiling_delegate(const char* name,
+                                                et::DelegateDebugIntId id) override {
+    auto entry = ETDumpGen::start_profiling_delegate(name, id);
+    open_delegates_.emplace_back(name);
+    return entry;
+  }
+  void end_profiling_delegate(et::EventTracerEntry entry, const void* metadata,
+                              size_t length) override {
+    events.push_back({open_delegates_.back(), chain_id_, static_cast<int64_t>(debug_handle_)});
+    open_delegates_.pop_back();
+    ETDumpGen::end_profiling_delegate(entry, metadata, length);
+  }
   void log_profiling_delegate(const char* name, et::DelegateDebugIntId id, et_timestamp_t start,
                               et_timestamp_t end, const void* metadata, size_t length) override {
     events.push_back({name, chain_id_, static_cast<int64_t>(debug_handle_)});
@@ -56,6 +70,7 @@ class ListingEtdump final : public ::executorch::etdump::ETDumpGen {
 
  private:
   std::map<int64_t, std::string> open_;
+  std::vector<std::string> open_delegates_;
 };
 
 std::vector<Event> EventsOf(const std::vector<NamedCell>& cells) {
@@ -80,6 +95,12 @@ std::vector<Event> EventsOf(const std::vector<NamedCell>& cells) {
   return events;
 }
 
+measure::LoadOptions AtDelegate(const std::string& path) {
+  measure::LoadOptions options = Options(path);
+  options.delegates.level = ProfileLevel::kDelegate;
+  return options;
+}
+
 class TracerOnSample : public testing::TestWithParam<const char*> {};
 
 TEST_P(TracerOnSample, RecordsTheEventsOfEtdumpInItsOrder) {
@@ -93,8 +114,10 @@ TEST_P(TracerOnSample, RecordsTheEventsOfEtdumpInItsOrder) {
   auto memory = PlannedMemory::Make(facts.planned_buffers);
   ASSERT_TRUE(memory);
   ListingEtdump etdump;
-  auto instance =
-      MethodInstance::Load({program->get(), &facts, "forward", *memory, nullptr, &etdump});
+  const auto level = DelegateLoadOptions::Make(facts.backends, AtDelegate(path).delegates, {});
+  ASSERT_TRUE(level);
+  auto instance = MethodInstance::Load(
+      {program->get(), &facts, "forward", *memory, nullptr, &etdump, (*level)->map()});
   ASSERT_TRUE(instance);
   std::vector<TensorSpec> specs;
   for (const PlanValue& input : facts.inputs) specs.push_back(input.spec);
@@ -104,10 +127,10 @@ TEST_P(TracerOnSample, RecordsTheEventsOfEtdumpInItsOrder) {
   ASSERT_EQ((*instance)->Execute(), et::Error::Ok);
 
   Recording recording;
-  auto engine = LoadOrFail(Options(path));
+  auto engine = LoadOrFail(AtDelegate(path));
   ASSERT_TRUE(engine->SetInputs(inputs));
   ASSERT_TRUE(engine->PrepareObserved());
-  EXPECT_TRUE(recording.Take().empty()) << "loading is not a part of a run";
+  recording.Take();  // what loading took
   ASSERT_TRUE(engine->Run(true));
   const auto cells = recording.Take();
   const std::vector<Event> events = EventsOf(cells);
@@ -124,9 +147,10 @@ TEST_P(TracerOnSample, RecordsTheEventsOfEtdumpInItsOrder) {
 
 TEST_P(TracerOnSample, CellsNestAsTheCallsDid) {
   Recording recording;
-  auto engine = LoadOrFail(Options(Sample(GetParam())));
+  auto engine = LoadOrFail(AtDelegate(Sample(GetParam())));
   ASSERT_TRUE(engine->SetInputs(measure::ResolveInputs(engine->inputs(), {})->tensors));
   ASSERT_TRUE(engine->PrepareObserved());
+  recording.Take();  // what loading took
   // The caller's slice around the run becomes the parent.
   record::ThreadRing* ring = record::AttachThread();
   ASSERT_NE(ring, nullptr);
@@ -134,7 +158,10 @@ TEST_P(TracerOnSample, CellsNestAsTheCallsDid) {
   ASSERT_TRUE(engine->Run(true));
   record::CloseSlice(ring, run);
 
-  const auto cells = recording.Take();
+  auto cells = recording.Take();
+  std::erase_if(cells, [](const NamedCell& cell) {
+    return cell.type() == CellType::kExtension || cell.type() == CellType::kBytes;
+  });
   std::map<uint32_t, const NamedCell*> by_id;
   for (const NamedCell& cell : cells) {
     EXPECT_TRUE(by_id.emplace(cell.cell.id, &cell).second) << "an id twice";
@@ -157,9 +184,15 @@ TEST_P(TracerOnSample, CellsNestAsTheCallsDid) {
         EXPECT_EQ(parent->second->type(), CellType::kOperatorCall);
         EXPECT_EQ(parent->second->value(), cell.value());
         break;
-      case CellType::kDelegateOp:
+      case CellType::kOther:
+        EXPECT_EQ(cell.name, "xnnpackbackend.delegate");
         ASSERT_NE(parent, by_id.end());
         EXPECT_EQ(parent->second->type(), CellType::kDelegateCall);
+        EXPECT_EQ(parent->second->value(), cell.value());
+        break;
+      case CellType::kDelegateOp:
+        ASSERT_NE(parent, by_id.end());
+        EXPECT_EQ(parent->second->name, "xnnpackbackend.delegate");
         EXPECT_EQ(parent->second->value(), cell.value());
         continue;  // its times are another clock's
       default:
@@ -289,10 +322,10 @@ TEST_F(Tracer, KeepsIntegerIdsAndMetadataOfDelegates) {
 }
 
 TEST_F(Tracer, CutsMetadataThatIsTooLongAndSaysSo) {
-  const std::string metadata(RingTracer::kMaxMetadata + 1, 'm');
+  const std::string metadata(record::kMaxMetadata + 1, 'm');
   tracer_.log_profiling_delegate("op", -1, 1000, 2000, metadata.data(), metadata.size());
   const auto cells = Finish();
-  EXPECT_EQ(cells[1].cell.parent, RingTracer::kMaxMetadata);
+  EXPECT_EQ(cells[1].cell.parent, record::kMaxMetadata);
   EXPECT_EQ(Losses(cells, profile::Loss::kMetadataCut), 1U);
 }
 

@@ -5,6 +5,8 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -77,7 +79,9 @@ std::string PathOfLoadedLibrary(const char* name) {
   if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr)
     path = map->l_name;
   dlclose(handle);
-  return path;
+  // The loader keeps the dots of a search path: "…/share/cmake/../../lib/…".
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(path.c_str(), nullptr), std::free);
+  return real != nullptr ? std::string(real.get()) : path;
 }
 
 std::string PathOfAddress(const void* address) {
