@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
@@ -13,11 +14,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
+#include "inferprobe/config.h"
 #include "measure/perf.h"
 #include "report/perf_text.h"
 
@@ -111,8 +114,14 @@ Shown Perf(std::string model, std::string worker_program, std::string method,
            std::vector<std::string> inputs, std::vector<std::string> data_files,
            std::optional<uint64_t> iterations, std::optional<double> duration_s, uint64_t warmup,
            uint32_t processes, int threads, std::optional<uint64_t> seed, std::string output,
-           std::string trace, std::string etdump, bool force) {
+           std::string trace, std::string etdump, bool force, std::string level,
+           std::string profile_format, std::string profile_path_prefix,
+           std::vector<std::string> delegates) {
   measure::PerfOptions options;
+  options.level = std::move(level);
+  options.profile_format = std::move(profile_format);
+  options.profile_path_prefix = std::move(profile_path_prefix);
+  options.delegates = std::move(delegates);
   options.model = std::move(model);
   options.worker_program = std::move(worker_program);
   options.method = std::move(method);
@@ -134,6 +143,20 @@ Shown Perf(std::string model, std::string worker_program, std::string method,
   return Show(*result);
 }
 
+void RaiseIfRefused(const Result<void>& result) {
+  if (!result) Raise(result.error());
+}
+void SwitchExecution(bool enabled, bool override_methods) {
+  RaiseIfRefused(SetProfileExecution(
+      enabled, override_methods ? MethodOptions::kOverride : MethodOptions::kRespect));
+}
+void SwitchFormat(const std::string& format) { RaiseIfRefused(SetProfileFormat(format)); }
+void SwitchPathPrefix(const std::string& folder) { RaiseIfRefused(SetProfilePathPrefix(folder)); }
+std::tuple<bool, std::string, std::string, uint64_t> SwitchState() {
+  const GlobalProfilingConfig config = GetGlobalProfilingConfig();
+  return {config.enabled, config.profile_format, config.profile_path_prefix, config.generation};
+}
+
 }  // namespace
 }  // namespace inferprobe::python
 
@@ -142,6 +165,12 @@ NB_MODULE(_core, module) {
              nb::arg("worker_program"), nb::arg("method"), nb::arg("inputs"), nb::arg("data_files"),
              nb::arg("iterations").none(), nb::arg("duration_s").none(), nb::arg("warmup"),
              nb::arg("processes"), nb::arg("threads"), nb::arg("seed").none(), nb::arg("output"),
-             nb::arg("trace"), nb::arg("etdump"), nb::arg("force"));
+             nb::arg("trace"), nb::arg("etdump"), nb::arg("force"), nb::arg("level"),
+             nb::arg("profile_format"), nb::arg("profile_path_prefix"), nb::arg("delegates"));
   module.def("load", &inferprobe::python::Load, nb::arg("path"));
+  module.def("set_profile_execution", &inferprobe::python::SwitchExecution, nb::arg("enabled"),
+             nb::arg("override_methods"));
+  module.def("set_profile_format", &inferprobe::python::SwitchFormat, nb::arg("name"));
+  module.def("set_profile_path_prefix", &inferprobe::python::SwitchPathPrefix, nb::arg("folder"));
+  module.def("get_profile_config", &inferprobe::python::SwitchState);
 }

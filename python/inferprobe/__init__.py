@@ -15,10 +15,34 @@ The rule that people break: a figure that was not measured is no zero. It is a `
 Importing this package imports neither numpy nor torch.
 """
 
+from inferprobe._delegates import (
+    get_profile_execution,
+    get_profile_format,
+    get_profile_path_prefix,
+    register_openvino_delegate,
+    set_profile_execution,
+    set_profile_format,
+    set_profile_path_prefix,
+)
 from inferprobe._error import Error
 from inferprobe._load import load
 from inferprobe._result import Metric, Result, Section
 from inferprobe._run import run
 from inferprobe._version import __version__
 
-__all__ = ["Error", "Metric", "Result", "Section", "__version__", "load", "run"]
+__all__ = [
+    "Error",
+    "Metric",
+    "Result",
+    "Section",
+    "__version__",
+    "get_profile_execution",
+    "get_profile_format",
+    "get_profile_path_prefix",
+    "load",
+    "register_openvino_delegate",
+    "run",
+    "set_profile_execution",
+    "set_profile_format",
+    "set_profile_path_prefix",
+]

@@ -17,8 +17,18 @@ def perf(
     trace: str,
     etdump: str,
     force: bool,
+    level: str,
+    profile_format: str,
+    profile_path_prefix: str,
+    delegates: list[str],
 ) -> tuple[str, str]:
     """Measures; returns the result JSON and the tables for people."""
 
 def load(path: str) -> tuple[str, str]:
     """Opens a file; returns the result JSON and the tables for people."""
+
+def set_profile_execution(enabled: bool, override_methods: bool) -> None: ...
+def set_profile_format(name: str) -> None: ...
+def set_profile_path_prefix(folder: str) -> None: ...
+def get_profile_config() -> tuple[bool, str, str, int]:
+    """Whether it is on, the format, the folder, and the number of updates so far."""

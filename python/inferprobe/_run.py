@@ -38,6 +38,10 @@ def run(
     trace: Path_ | None = None,
     etdump: Path_ | None = None,
     force: bool = False,
+    level: str = "delegate",
+    profile_format: str = "etdump",
+    profile_path_prefix: Path_ | None = None,
+    delegates: Iterable[str] = (),
 ) -> Result:
     """Profiles a model, in worker processes of its own.
 
@@ -50,6 +54,12 @@ def run(
     data: files of weights that lie outside of the program (.ptd).
     output, trace, etdump: files to write: the result as JSON, a Perfetto trace, an ETDump. An
         existing one is refused without `force`.
+    level: what is seen of delegates: "off", "delegate" (each call), "phases" (its host phases),
+        "layers" (the engine's own; reading them costs time and may change scheduling).
+    profile_format: where layers go: "etdump" (into the result and its traces), or files of
+        "perfetto" or "trex" in the folder `profile_path_prefix`.
+    delegates: which delegate runs behind an id that has several: ["openvino=ours"],
+        ["openvino=async"], ["openvino=stock"].
 
     Raises Error. Ctrl-C ends the measurement.
     """
@@ -60,6 +70,11 @@ def run(
     _check("seed", seed, 0, 2**64 - 1)
     if not isinstance(method, str):
         raise Error("invalid_argument", f"method is {method!r}", "give a name")
+    for name, value in (("level", level), ("profile_format", profile_format)):
+        if not isinstance(value, str):
+            raise Error("invalid_argument", f"{name} is {value!r}", "give a name")
+    if isinstance(delegates, str):
+        raise Error("invalid_argument", "delegates is one text", "give a list of them")
     if isinstance(data, str | bytes | os.PathLike):
         raise Error("invalid_argument", "data is one path", "give a list of them")
     with _scratch_folder() as folder:
@@ -82,6 +97,10 @@ def run(
                 trace=path_text("trace", trace),
                 etdump=path_text("etdump", etdump),
                 force=force,
+                level=level,
+                profile_format=profile_format,
+                profile_path_prefix=path_text("profile_path_prefix", profile_path_prefix),
+                delegates=list(delegates),
             )
         except Error as error:
             raise Error(error.code, _without(error.message, arrays), error.hint) from None
