@@ -42,6 +42,19 @@ elseif(CMAKE_VERSION VERSION_LESS 3.28)
 else()
   find_package(executorch 1.5 QUIET CONFIG
                PATHS "${InferprobeExecutorch_ROOT}/share/cmake" NO_DEFAULT_PATH)
+  # What a build of ExecuTorch without its tracer would have: no helper does anything.
+  if(NOT INFERPROBE_EVENT_TRACER)
+    get_property(_inferprobe_et_targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+    foreach(_inferprobe_et_target IN LISTS _inferprobe_et_targets)
+      get_target_property(_inferprobe_et_definitions ${_inferprobe_et_target}
+                          INTERFACE_COMPILE_DEFINITIONS)
+      if(_inferprobe_et_definitions)
+        list(REMOVE_ITEM _inferprobe_et_definitions ET_EVENT_TRACER_ENABLED)
+        set_target_properties(${_inferprobe_et_target} PROPERTIES
+          INTERFACE_COMPILE_DEFINITIONS "${_inferprobe_et_definitions}")
+      endif()
+    endforeach()
+  endif()
   foreach(_inferprobe_et_part runtime kernels_optimized kernels_quantized backend_xnnpack
                               threadpool etdump)
     if(NOT TARGET executorch::${_inferprobe_et_part})
