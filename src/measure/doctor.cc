@@ -1,7 +1,6 @@
 #include "measure/doctor.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/perf_event_probe.h"
 #include "inferprobe/clock.h"
@@ -18,7 +17,9 @@ using profile::Metric;
 using profile::Missing;
 using profile::Status;
 
-Metric<std::string> EngineState(const std::string& program, const EngineInfo& info) {
+// `backends`: what the engine says of what can run inside it.
+Metric<std::string> EngineState(const std::string& program, const EngineInfo& info,
+                                std::vector<BackendDescription>* backends) {
   if (auto found = FindPlugin(std::string(info.name)); !found) {
     return Missing{Status::kNotBuiltIn, found.error().hint};
   }
@@ -28,8 +29,8 @@ Metric<std::string> EngineState(const std::string& program, const EngineInfo& in
     return Missing{Status::kUnavailable,
                    error.message + (error.hint.empty() ? "" : "; " + error.hint)};
   }
-  std::string text = fmt::format("{} {}; delegates: {}", described->title, described->version,
-                                 fmt::join(described->backends, ", "));
+  *backends = described->backends;
+  std::string text = fmt::format("{} {}", described->title, described->version);
   for (const std::string& note : described->notes) text += "; " + note;
   return text;
 }
@@ -79,7 +80,11 @@ void AddHooks(const Metric<std::string>& executorch, std::vector<DoctorRow>* row
 std::vector<DoctorRow> Examine(const std::string& program) {
   std::vector<DoctorRow> rows;
   for (const EngineInfo& info : KnownEngines()) {
-    rows.push_back({"engine", std::string(info.title), EngineState(program, info)});
+    std::vector<BackendDescription> backends;
+    rows.push_back({"engine", std::string(info.title), EngineState(program, info, &backends)});
+    for (const BackendDescription& backend : backends) {
+      rows.push_back({"delegate", backend.name, backend.state});
+    }
   }
   AddClocks(&rows);
   for (const DisturbanceSource& source : DisturbanceSources()) {

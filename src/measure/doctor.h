@@ -1,5 +1,5 @@
 // What can be measured on this machine with this build, and why the rest cannot: one row an engine,
-// clock, counter, hook.
+// delegate, clock, counter, hook.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace inferprobe::measure {
 
 struct DoctorRow {
-  std::string group;  // "engine", "clock", "disturbance", "counter", "hook"
+  std::string group;  // "engine", "delegate", "clock", "disturbance", "counter", "hook"
   std::string name;
   profile::Metric<std::string> state;  // what it is, or why it is not there and what to do
 };

@@ -60,12 +60,17 @@ class Engine {
   virtual Result<std::vector<Tensor>> Outputs(bool observed) = 0;
 };
 
+struct BackendDescription {
+  std::string name;
+  profile::Metric<std::string> state;  // what is seen of it, or why nothing is
+};
+
 struct EngineDescription {
-  std::string name;                   // "executorch"
-  std::string title;                  // "ExecuTorch"
-  std::string version;                // of the runtime in use
-  std::vector<std::string> suffixes;  // ".pte", ".bpte"
-  std::vector<std::string> backends;  // what can run inside
+  std::string name;                          // "executorch"
+  std::string title;                         // "ExecuTorch"
+  std::string version;                       // of the runtime in use
+  std::vector<std::string> suffixes;         // ".pte", ".bpte"
+  std::vector<BackendDescription> backends;  // what can run inside
   std::vector<std::string> notes;
 };
 
@@ -78,7 +83,7 @@ class EnginePlugin {
 
 // The one symbol that a plugin exports. `abi` must equal kEngineAbi: plugin and command come from
 // one build.
-constexpr uint32_t kEngineAbi = 2;
+constexpr uint32_t kEngineAbi = 3;
 constexpr const char* kEngineEntrySymbol = "inferprobe_engine_entry";
 struct EngineEntry {
   uint32_t abi;

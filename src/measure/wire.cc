@@ -105,6 +105,7 @@ static void from_json(const json& in, PerfOptions& options) {
   if (in.contains("duration_s")) options.duration_s = in.at("duration_s").get<double>();
 }
 
+INFERPROBE_WIRE(BackendDescription, name, state)
 INFERPROBE_WIRE(PlanMessage, options, process, describe)
 INFERPROBE_WIRE(DescribedMessage, name, title, version, backends, notes)
 INFERPROBE_WIRE(LoadedMessage, model, engine, clock, event_cost_ns)

@@ -16,6 +16,7 @@
 #include <variant>
 
 #include "inferprobe/result.h"
+#include "measure/engine.h"
 #include "measure/perf.h"
 #include "profile/disturbance.h"
 #include "profile/facts.h"
@@ -31,7 +32,7 @@ struct PlanMessage {
 
 struct DescribedMessage {
   std::string name, title, version;
-  std::vector<std::string> backends;
+  std::vector<BackendDescription> backends;
   std::vector<std::string> notes;
 };
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import pathlib
@@ -276,7 +277,31 @@ def test_doctor_says_what_there_is(run: Run) -> None:
     for words in ("ExecuTorch", "1.5.1", "XnnpackBackend", "TSC", "cycles", "run-queue delay"):
         assert words in done.stdout, f"{words!r} is missing in:\n{done.stdout}"
     rows = json.loads(run("doctor", "--format", "json").stdout)
-    assert {"engine", "clock", "counter", "hook", "disturbance"} <= {row["group"] for row in rows}
+    groups = {row["group"] for row in rows}
+    assert {"engine", "delegate", "clock", "counter", "hook", "disturbance"} <= groups
+
+
+def test_doctor_says_how_each_backend_is_seen(run: Run) -> None:
+    def delegates(**environment: str) -> dict[str, tuple[str, str]]:
+        done = run("doctor", "--format", "json", env=environment)
+        assert done.returncode == 0, done.stderr
+        return {
+            row["name"]: (row["available"], row["state"])
+            for row in json.loads(done.stdout)
+            if row["group"] == "delegate"
+        }
+
+    seen = delegates()
+    available, state = seen["XnnpackBackend"]
+    assert available == "yes" and state.startswith("from outside: calls, loading")
+    assert "switch does not reach it" in state
+    if importlib.util.find_spec("openvino") is not None:
+        available, state = seen["OpenvinoBackend"]
+        assert available == "yes" and state.startswith("from inside: phases, layers"), state
+        assert "OpenVINO 2026" in state and "/libopenvino_c.so" in state, state
+    # A named place is an answer: nothing else is tried.
+    available, state = delegates(OPENVINO_LIB_PATH="/nowhere")["OpenvinoBackend"]
+    assert available == "no" and "was not found; pip install openvino" in state, state
 
 
 def test_without_engines_doctor_works_and_perf_says_what_to_install(

@@ -1,7 +1,7 @@
 // What `libinferprobe_engine_executorch.so` exports: one symbol.
 #include <executorch/runtime/platform/runtime.h>
 
-#include "engines/executorch/backend_registration.h"
+#include "engines/executorch/describe_backends.h"
 #include "engines/executorch/engine.h"
 #include "engines/executorch/log_capture.h"
 #include "measure/engine.h"
@@ -13,13 +13,12 @@ class ExecutorchPlugin final : public measure::EnginePlugin {
  public:
   measure::EngineDescription Describe() override {
     InstallLogCapture();
-    RegisterOwnBackends();
     measure::EngineDescription description;
     description.name = "executorch";
     description.title = "ExecuTorch";
     description.version = RuntimeVersion();
     description.suffixes = {".pte", ".bpte"};
-    description.backends = RegisteredBackends();
+    description.backends = DescribeBackends();
     const auto threads = PoolThreads();
     description.notes.push_back(threads ? "thread pool of " + std::to_string(*threads) +
                                               " threads by default"
