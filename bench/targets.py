@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SOURCE / "samples"))
+import on_this_machine  # noqa: E402
 
 
 @dataclass
@@ -267,6 +272,154 @@ def etdump_rows(
     ]
 
 
+DELEGATE_TARGET = "within the A/A spread"
+LEVELS = ("delegate", "phases", "layers")
+
+
+def level_rows(lines: list[dict[str, Any]], where: str) -> list[Row]:
+    """Each program's levels against `off` in the same mode, then the other ways to run it."""
+    rows = []
+    by_program: dict[str, dict[str, dict[str, Any]]] = {}
+    for one in lines:
+        by_program.setdefault(one["program"], {})[one["way"]] = one
+    for name, ways in by_program.items():
+        off = ways["off"]
+        again = ways["off again (A against A)"]
+        spread = max(abs(again["x_off_low"] - 1), abs(again["x_off_high"] - 1))
+        rows.append(
+            Row(
+                f"{name}{where}: our delegate, blocking, off",
+                f"{off['median_us']:.1f} us",
+                "",
+                "",
+                f"{off['rounds']} rounds",
+            )
+        )
+        for way, one in ways.items():
+            if way == "off":
+                continue
+            what, target, verdict = f"  {way}", "", f"{one['more_us']:+.2f} us a run"
+            if way in LEVELS:
+                target = DELEGATE_TARGET if way == "phases" else ""
+                inside = abs(one["x_off"] - 1) <= spread
+                within = f"{'inside' if inside else 'outside'} +-{spread * 100:.1f} %"
+                verdict = f"{within}; {verdict}"
+                if way == "phases":
+                    verdict = f"{'met' if inside else 'missed'}: {verdict}"
+                if way == "layers":
+                    verdict += ", the engine's own part included"
+            elif way == "async":
+                what = "  off, openvino=async"
+                verdict += ": another mode, never one figure with blocking"
+            elif way == "stock":
+                what = "  off, ExecuTorch's own delegate"
+            rows.append(
+                Row(
+                    what,
+                    f"{(one['x_off'] - 1) * 100:+.2f} %",
+                    " to ".join(
+                        f"{(one[end] - 1) * 100:+.2f}" for end in ("x_off_low", "x_off_high")
+                    ),
+                    target,
+                    verdict,
+                )
+            )
+    return rows
+
+
+def call_rows(lines: list[dict[str, Any]], counted: dict[str, float]) -> list[Row]:
+    """A call of the kit and of the wrapper, alone: its time, and its instructions."""
+    calls = {one["call"]: one for one in lines}
+
+    def row(what: str, call: str, verdict: str) -> Row:
+        one = calls[call]
+        return Row(
+            what, f"{one['ns']:.1f} ns", f"{one['low']:.1f} to {one['high']:.1f}", "", verdict
+        )
+
+    def instructions(what: str) -> str:
+        return (
+            f"{counted[what]:.0f} instructions" if what in counted else "instructions: no valgrind"
+        )
+
+    bare = calls["backend bare"]["ns"]
+    null = abs(calls["kit off"]["ns"] - calls["kit off again"]["ns"])
+    wrapped = {level: calls[f"backend wrapped, {level}"]["ns"] - bare for level in LEVELS[:1]}
+    wrapped["off"] = calls["backend wrapped, off"]["ns"] - bare
+    return [
+        row("delegate kit: a call at level off", "kit off", instructions("off")),
+        Row("  A against A: the same call again", f"{null:.1f} ns", "", "", ""),
+        row(
+            "  at phases: four events",
+            "kit phases",
+            f"into our recorder; {instructions('phases')} without it",
+        ),
+        row("an unmodified backend that does nothing", "backend bare", ""),
+        row("  wrapped, off", "backend wrapped, off", f"{wrapped['off']:+.1f} ns a call"),
+        row(
+            "  wrapped, delegate",
+            "backend wrapped, delegate",
+            f"{wrapped['delegate']:+.1f} ns a call: one event into our recorder",
+        ),
+    ]
+
+
+def count_instructions(program: pathlib.Path) -> dict[str, float]:
+    """Instructions of one call of the kit, counted by callgrind; {} where that is not there."""
+    if shutil.which("valgrind") is None:
+        return {}
+
+    def collected(what: str, n: int) -> int:
+        done = subprocess.run(
+            [
+                *("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"),
+                *(str(program), what, str(n)),
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        found = re.search(r"Collected : (\d+)", done.stderr)
+        assert found, done.stderr
+        return int(found[1])
+
+    n = 5000
+    each = {
+        what: (collected(what, 2 * n) - collected(what, n)) / n
+        for what in ("empty", "off", "phases")
+    }
+    return {what: each[what] - each["empty"] for what in ("off", "phases")}
+
+
+def delegate_rows(build: pathlib.Path, seconds: float) -> list[Row]:
+    """Programs with OpenVINO delegates are exported here, once.
+
+    The large one runs on one CPU: OpenVINO then takes one thread. With two on a busy machine, A
+    against A has a middle half of 15 % to either side, in which anything is.
+    """
+
+    def bench(*arguments: str, cpus: set[int] | None = None) -> list[dict[str, Any]]:
+        out = subprocess.run(
+            [str(build / "bench" / "delegate_bench"), "--seconds", *arguments],
+            check=True,
+            capture_output=True,
+            text=True,
+            preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None,
+        ).stdout
+        return [json.loads(line) for line in out.splitlines()]
+
+    counted = count_instructions(build / "tests" / "delegate_instructions")
+    rows = call_rows(bench(str(seconds / 4)), counted)
+    missing = on_this_machine.missing_package()
+    if missing:
+        return [*rows, Row("delegates at levels", "n/a", "", "", f"no Python package {missing}")]
+    folder = on_this_machine.mixed_folder(SOURCE / "build" / "samples")
+    rows += level_rows(bench(str(seconds), str(folder / "openvino_small.pte")), "")
+    one = {max(os.sched_getaffinity(0))}
+    large = bench(str(seconds), str(folder / "openvino_large.pte"), cpus=one)
+    return rows + level_rows(large, " on one CPU")
+
+
 def print_table(rows: list[Row]) -> None:
     head = Row("what", "measured", "middle half", "target", "verdict")
     cells = [[row.what, row.measured, row.spread, row.target, row.verdict] for row in [head, *rows]]
@@ -281,6 +434,7 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "bench")
     parser.add_argument("--repetitions", type=int, default=21)
     parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=8, help="of each program with delegates")
     parser.add_argument("--loads", type=int, default=3, help="rounds of loading ETDumps")
     parser.add_argument(
         "--whole", action="store_true", help="let Inspector load 1 M events too: a minute each"
@@ -291,6 +445,7 @@ def main() -> int:
     print(f"{cpu.group(1) if cpu else 'unknown CPU'}; load {load}\n")
     rows = scope_rows(run_scopes(args.build / "bench" / "scope_bench", args.repetitions))
     rows += tracer_rows(args.build / "bench" / "tracer_bench", args.rounds)
+    rows += delegate_rows(args.build, args.seconds)
     rows.append(disk_row(args.build / "inferprobe", args.build))
     rows += etdump_rows(args.build / "bench", args.build, args.loads, args.whole)
     print_table(rows)

@@ -14,7 +14,7 @@ readonly RUN_PACKAGES=(
   libfmt-dev libmd-dev libprotozero-dev make nlohmann-json3-dev python3-dev python3-venv zlib1g-dev)
 readonly LINT_PACKAGES=(clang-format-19 clang-tidy-19 libbenchmark-dev libgtest-dev)
 readonly TEST_PACKAGES=(googletest libgtest-dev strace valgrind)
-readonly BENCH_PACKAGES=(libbenchmark-dev)
+readonly BENCH_PACKAGES=(libbenchmark-dev valgrind)
 readonly SANITIZE_PACKAGES=(clang-19 libclang-rt-19-dev)
 
 say() { printf 'setup: %s\n' "$*" >&2; }

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
-import importlib.util
 import json
 import os
 import pathlib
-import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from typing import Any
 
+import on_this_machine
 import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -37,48 +32,13 @@ def samples() -> pathlib.Path:
     return SAMPLES
 
 
-def _mixed_key() -> str:
-    """What the exported programs depend on: how they are made, with what, and for which CPU."""
-    digest = hashlib.sha256()
-    for name in ("export.py", "mixed.py", "programs.py"):
-        digest.update((SAMPLES / name).read_bytes())
-    for package in ("executorch", "openvino", "torch"):
-        digest.update(f"{package} {importlib.metadata.version(package)}".encode())
-    cpu = [
-        line
-        for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith(("model name", "flags"))
-    ]
-    digest.update("".join(sorted(set(cpu))).encode())
-    digest.update(os.environ.get("ONEDNN_MAX_CPU_ISA", "").encode())
-    return digest.hexdigest()[:16]
-
-
 @pytest.fixture(scope="session")
 def mixed_samples() -> pathlib.Path:
     """Folder of the programs with OpenVINO delegates, exported here once (25 s), with data/."""
-    for package in ("openvino", "torch"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"no {package}: tools/setup.sh test installs it")
-    parent = SOURCE / "build" / "samples"
-    folder = parent / _mixed_key()
-    if folder.exists():
-        return folder
-    parent.mkdir(parents=True, exist_ok=True)
-    unfinished = pathlib.Path(tempfile.mkdtemp(dir=parent))
-    made = subprocess.run(
-        [sys.executable, str(SAMPLES / "export.py"), "--mixed", "--into", str(unfinished)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        stdin=subprocess.DEVNULL,
-    )
-    assert made.returncode == 0, made.stdout + made.stderr
-    try:
-        unfinished.rename(folder)
-    except OSError:  # another run of the tests was faster
-        shutil.rmtree(unfinished)
-    return folder
+    missing = on_this_machine.missing_package()
+    if missing:
+        pytest.skip(f"no {missing}: tools/setup.sh test installs it")
+    return on_this_machine.mixed_folder(SOURCE / "build" / "samples")
 
 
 @pytest.fixture
