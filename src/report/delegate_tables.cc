@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -224,9 +225,13 @@ std::string LayerTable(const profile::PerfResult& result, const DelegateResult& 
   std::vector<const OpRow*> rows;
   for (const OpRow& row : delegate.layers) rows.push_back(&row);
   if (!options.all_rows) {
-    std::stable_sort(rows.begin(), rows.end(), [](const OpRow* a, const OpRow* b) {
-      return a->total_ns + a->total_ticks > b->total_ns + b->total_ticks;
-    });
+    // By the figure that is printed. Of an engine that keeps running means it is not the total's
+    // share: that has the errors of each single value in it.
+    const auto size_of = [](const OpRow* row) {
+      return std::pair(row->mean_ns ? *row->mean_ns : 0.0, row->total_ns + row->total_ticks);
+    };
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](const OpRow* a, const OpRow* b) { return size_of(a) > size_of(b); });
     if (rows.size() > kMostLayers + 1) rows.resize(kMostLayers);
   }
   const bool by_itself = !in_ticks && delegate.mode == CallMode::kAsynchronous;

@@ -80,6 +80,21 @@ TEST(DelegateTables, LayersOfOtherKindsHaveAColumnThatSaysSo) {
   EXPECT_TRUE(Has(text, "host CPU\n"));
 }
 
+// Totals are of the profiled runs; means that were undone are of more, and need not agree.
+TEST(DelegateTables, LayersStandInTheOrderOfWhatIsPrinted) {
+  PerfResult result = Sample();
+  auto& layers = result.delegates[1].layers;
+  layers.resize(2);
+  layers[0].name = "small";
+  layers[0].mean_ns = 1000.0;
+  layers[0].total_ns = 9000;
+  layers[1].name = "large";
+  layers[1].mean_ns = 2000.0;
+  layers[1].total_ns = 8000;
+  const std::string text = DelegateTables(result, {});
+  EXPECT_LT(text.find("large\n"), text.find("small\n"));
+}
+
 TEST(DelegateTables, ARowThatAFileMadeUpIsNoRow) {
   PerfResult result = Sample();
   result.delegates[1].whole_call = 1'000'000;
