@@ -32,8 +32,9 @@ std::string WholeNote(const char* mode, int call = 0) {
                                  mode, call);
 }
 
-std::string ReportNote(int calls, int unit_ns = 1000) {
-  return fmt::format(R"({{"kind":"host_wall","calls":{},"unit_ns":{}}})", calls, unit_ns);
+std::string ReportNote(int64_t calls, int64_t covered = 1) {
+  return fmt::format(R"({{"kind":"host_wall","calls":{},"unit_ns":1000,"covered":{}}})", calls,
+                     covered);
 }
 
 constexpr const char* kLayerNote = R"({"kind":"engine_reported"})";
@@ -252,10 +253,11 @@ class MeanEngine {
       const int64_t known_us = std::max(known_us_, sum_us_ / calls_ * calls_);
       made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
       made.NotedLeaf("x.delegate", layer_us_ * 1000, WholeNote(how));
-      made.NotedLeaf("x.layer_report", 500, ReportNote(static_cast<int>(calls_)));
+      made.NotedLeaf("x.layer_report", 500, ReportNote(calls_, calls_ - read_));
       made.ReportedNoted("layer", (known_us - known_us_) * 1000, kMeanNote);
       made.Leave();
       known_us_ = known_us;
+      read_ = calls_;
     }
     made.Wait(30'000);
     made.EndRun();
@@ -268,6 +270,7 @@ class MeanEngine {
   int64_t sum_us_ = 0;
   int64_t calls_ = 0;
   int64_t known_us_ = 0;
+  int64_t read_ = 0;  // the last call that was
 };
 
 TEST(Delegates, LayersOfARunningMeanHaveTheMeanOfAllReadingsAndItsError) {
@@ -353,6 +356,43 @@ TEST(Delegates, ARunThatLostEventsEndsTheSeriesOfReadings) {
   // Two series, of calls 1 to 4 and 6 to 9.
   EXPECT_DOUBLE_EQ(**delegate.layer_error_ns, 1000.0 * (1 + 4 + 6 + 9) / 8);
   EXPECT_EQ(*delegate.layers[0].mean_ns, 40'000);
+}
+
+// An ETDump holds the profiled runs alone; the engine was read in others, too.
+TEST(Delegates, CallsOfReadingsThatAreNotHereAreInNoMean) {
+  SyntheticProfile all;
+  SyntheticProfile second;
+  SyntheticProfile elsewhere;
+  MeanEngine engines[] = {MeanEngine(40'000), MeanEngine(40'000)};
+  for (int i = 0; i < 48; ++i) {
+    for (MeanEngine& engine : engines) engine.SetTime(i % 4 < 2 ? 44'000 : 40'000);
+    engines[0].Run(all, RunMode::kProfiled);
+    engines[1].Run(i % 2 == 0 ? second : elsewhere, RunMode::kProfiled);
+  }
+  const DelegateResult whole = Build(all).delegates.at(0);
+  const DelegateResult half = Build(second).delegates.at(0);
+  ASSERT_TRUE(whole.layers.at(0).mean_ns && half.layers.at(0).mean_ns);
+  EXPECT_DOUBLE_EQ(**whole.layer_error_ns, 1000.0 * (1 + 48) / 48);
+  // Calls 1, 3, ... 47, each with two ends.
+  EXPECT_DOUBLE_EQ(**half.layer_error_ns, 1000.0 * 2 * 24);
+  EXPECT_NEAR(*half.layers[0].mean_ns, *whole.layers[0].mean_ns,
+              **whole.layer_error_ns + **half.layer_error_ns);
+  EXPECT_NEAR(*half.layers[0].mean_ns, 42'000'000, **half.layer_error_ns);
+}
+
+// The engine's list of layers changed: this reading has none, and the next begins anew.
+TEST(Delegates, AReadingWithoutLayersEndsTheSeries) {
+  SyntheticProfile made;
+  for (int call = 1; call <= 4; ++call) {
+    made.BeginRun();
+    made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
+    made.NotedLeaf("x.layer_report", 500, ReportNote(call, call == 2 ? 0 : 1));
+    if (call != 2) made.ReportedNoted("layer", 40'000, kMeanNote);
+    made.Leave();
+    made.EndRun();
+  }
+  const DelegateResult delegate = Build(made).delegates.at(0);
+  EXPECT_DOUBLE_EQ(**delegate.layer_error_ns, 1000.0 * (1 + 1 + 3 + 4) / 3);
 }
 
 TEST(Delegates, EachProcessHasAnEngineOfItsOwn) {

@@ -64,13 +64,17 @@ void TelescopedMeans::AddReading(const LayerReading& reading, const Engine& engi
   const profile::DelegateNote& note = *notes_.Of(profile_.slices[reading.slice]);
   if (note.calls == 0 || note.unit_ns == 0) return;
   Last& last = last_[engine];
-  const bool follows = last.row != kNone && note.calls > last.calls;
+  const uint64_t covered = std::min(note.covered, note.calls);
+  // The values of calls in a gap are in a reading that is not here.
+  const bool follows = last.row != kNone && covered != 0 && note.calls - covered == last.calls;
   if (!follows || last.row != reading.call_row) {
     if (last.row != kNone) sums_[last.row].units += static_cast<double>(last.calls);
+    last.row = kNone;
+    if (covered == 0) return;  // the engine began anew: here are no values
     sums_[reading.call_row].units += static_cast<double>(note.calls);
   }
   Sum& sum = sums_[reading.call_row];
-  sum.covered += follows ? note.calls - last.calls : 1;
+  sum.covered += covered;
   sum.unit_ns = std::max(sum.unit_ns, note.unit_ns);
   sum.last_calls = std::max(sum.last_calls, note.calls);
   last = {reading.call_row, note.calls};

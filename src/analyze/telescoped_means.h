@@ -4,8 +4,10 @@
 // the mean is taken over all readings from the first profiled run to the last, also of the runs in
 // between that give no rows.
 //
-// The rule that people break: a reading is of all calls since the one before, read or not. The sum
-// of the values is divided by the number of those calls, never by the number of values.
+// The rule that people break: a reading is of all calls since the one before that the engine made,
+// and says how many these are. The sum of the values is divided by the number of those calls, never
+// by the number of values; and where a reading is not in the recording, its calls are in no value.
+// Behind such a gap another series begins, with two ends of its own in the error.
 #pragma once
 
 #include <cstdint>

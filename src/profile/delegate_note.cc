@@ -16,11 +16,12 @@ enum class Key : uint8_t {
   kExec,
   kCalls,
   kUnitNs,
+  kCovered,
   kConfig,
   kOther,  // of a later version
 };
-constexpr std::string_view kKeys[] = {"kind", "mode", "call",  "engine",  "clock", "of",
-                                      "type", "exec", "calls", "unit_ns", "config"};
+constexpr std::string_view kKeys[] = {"kind", "mode", "call",  "engine",  "clock",   "of",
+                                      "type", "exec", "calls", "unit_ns", "covered", "config"};
 
 Key KeyNamed(std::string_view name) {
   for (size_t i = 0; i < std::size(kKeys); ++i) {
@@ -70,6 +71,9 @@ class NoteBuilder {
       case Key::kUnitNs:
         note_.unit_ns = value;
         return value <= kLargestUnitNs;
+      case Key::kCovered:
+        note_.covered = value;
+        return value <= kMostCalls;
       default:
         return Other();
     }

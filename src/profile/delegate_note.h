@@ -30,6 +30,7 @@ struct DelegateNote {
   std::string type, exec;        // of a layer
   uint64_t calls = 0;            // on .layer_report: inferences since compile; 0: not known
   uint64_t unit_ns = 0;          // on .layer_report: what the engine counts in; 0: not known
+  uint64_t covered = 1;          // on .layer_report: calls since the reading before; 0: no layer
   std::string config;            // "process-wide, generation 3"
 
   // A phase, or the whole call: host wall time, part of what encloses it.

@@ -31,6 +31,8 @@ TEST(DelegateNote, SaysAllThatTheKitWrites) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->calls, 120U);
   EXPECT_EQ(report->unit_ns, 1000U);
+  EXPECT_EQ(report->covered, 1U);
+  EXPECT_EQ(ParseDelegateNote(R"({"kind":"host_wall","calls":9,"covered":3})")->covered, 3U);
 
   const auto device = ParseDelegateNote(R"({ "clock" : "cuda event", "kind" : "device" })");
   ASSERT_TRUE(device);
