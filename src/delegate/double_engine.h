@@ -2,8 +2,9 @@
 // is waited for, pairs of device events, and a count of everything that is done to them. And a
 // tracer that keeps what it is told.
 //
-// It keeps the contract of a CUDA stream: work is in flight from Enqueue() until a wait; an event
-// pair has a duration only then; freeing an engine with work in flight is an error of its owner.
+// It keeps the contract of a CUDA stream: work is in flight from Enqueue() until a wait, on a thread
+// of its own; an event pair has a duration only then. An engine that is freed with work in flight
+// ends the program, as it would a device's.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "inferprobe/delegate.h"
@@ -70,7 +72,7 @@ class DoubleEngine final : public EngineHooks {
   // One inference of the double: `output[0] = input[0] + 1`, like an engine that was handed both.
   void Execute(DelegateProfiler* profiler, EventSink* sink, Way way, float* data) {
     DelegateCall call(profiler, sink);
-    if (in_flight_) {  // the contract: one call of an engine at a time on its stream
+    if (work_.joinable()) {  // the contract: one call of an engine at a time on its stream
       Wait();
       call.Waited();
     }
@@ -118,13 +120,13 @@ class DoubleEngine final : public EngineHooks {
     if (fail_attach) return MakeError(ErrorCode::kEngine, "the double refuses");
     ++attached;
     described_ = false;
-    attached_in_flight = attached_in_flight || in_flight_;
+    attached_in_flight = attached_in_flight || work_.joinable();
     return {};
   }
   void DetachLayers() override { ++detached; }
   void WaitUntilIdle() override {
     ++idle_waits;
-    if (in_flight_) Wait();
+    if (work_.joinable()) Wait();
   }
   Result<int64_t> DeviceNs(int slot) override {
     const auto found = device_ns_.find(slot);
@@ -148,17 +150,16 @@ class DoubleEngine final : public EngineHooks {
  private:
   void Enqueue(int slot) {
     ++executed;
-    in_flight_ = true;
     slot_ = slot;
+    work_ = std::thread([this] { *output_ = *input_ + 1; });
   }
   void Wait() {
     ++synchronizations;
-    in_flight_ = false;
-    *output_ = *input_ + 1;
+    work_.join();
     if (slot_ >= 0) device_ns_[slot_] = static_cast<int64_t>(executed) * 100;
   }
 
-  bool in_flight_ = false;
+  std::thread work_;
   bool described_ = false;
   int slot_ = -1;
   float* input_ = nullptr;

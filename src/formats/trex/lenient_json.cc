@@ -173,20 +173,21 @@ void LenientJson::AppendEscape(std::string& out) {
     at_ += 2;
     return;
   }
-  std::optional<uint32_t> code = letter == 'u' ? Hex4(at_ + 2) : std::nullopt;
+  constexpr uint32_t kNoCode = 0xFFFFFFFF;
+  uint32_t code = letter == 'u' ? Hex4(at_ + 2).value_or(kNoCode) : kNoCode;
   size_t length = 6;
-  if (code && *code >= 0xD800 && *code < 0xE000) {  // half of a character beyond 16 bits
-    const bool more = *code < 0xDC00 && text_.substr(at_ + 6, 2) == "\\u";
-    const std::optional<uint32_t> low = more ? Hex4(at_ + 8) : std::nullopt;
-    if (low && *low >= 0xDC00 && *low < 0xE000) {
-      code = 0x10000 + ((*code - 0xD800) << 10) + (*low - 0xDC00);
+  if (code >= 0xD800 && code < 0xE000) {  // half of a character beyond 16 bits
+    const bool more = code < 0xDC00 && text_.substr(at_ + 6, 2) == "\\u";
+    const uint32_t low = more ? Hex4(at_ + 8).value_or(kNoCode) : kNoCode;
+    if (low >= 0xDC00 && low < 0xE000) {
+      code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
       length = 12;
     } else {
-      code.reset();
+      code = kNoCode;
     }
   }
-  if (code) {
-    AppendUtf8(out, *code);
+  if (code != kNoCode) {
+    AppendUtf8(out, code);
     at_ += length;
     return;
   }
