@@ -97,6 +97,8 @@ struct DelegateOptions {
   // The process-wide switch reaches it. False: nothing can be attached to it (an unmodified one).
   bool follows_process_wide = true;
   EngineHooks* hooks = nullptr;  // outlives the profiler; nullptr: no layers, no device
+  // What goes wrong where nobody is there to be told: in a call, at the end.
+  void (*log)(const char* message) = nullptr;
 };
 
 // The same for the same bytes, in every process.
@@ -115,8 +117,9 @@ enum class LayerTimes : uint8_t {
 
 // Of one report of layers.
 struct LayerReport {
-  uint64_t calls = 0;   // inferences since compile, this one included
-  int64_t unit_ns = 0;  // the engine's; 0: not known
+  uint64_t calls = 0;    // inferences since compile, this one included
+  int64_t unit_ns = 0;   // the engine's; 0: not known
+  uint64_t covered = 1;  // calls that the times are of: those since the report before
 };
 
 struct DelegateStats {
@@ -125,7 +128,7 @@ struct DelegateStats {
   uint64_t device_results = 0;
   uint64_t device_missing = 0;  // never consumed, or the engine had none
   std::string device_missing_why;
-  uint64_t sidecar_events_dropped = 0;
+  uint64_t sidecar_calls_left_out = 0;  // of timelines that were full
 };
 
 class DelegateProfiler;
@@ -195,7 +198,8 @@ class INFERPROBE_API DelegateProfiler {
   Result<void> EnableProfiling(bool enabled);
   Result<void> SetProfileFormat(std::string_view format);
 
-  // Waits for what is in flight, books it, and writes the sidecars; nothing is profiled afterwards.
+  // Waits for what is in flight, books it, and writes the sidecars; nothing is profiled afterwards,
+  // and the settings cannot be changed any more.
   // The destructor does it too, and has nobody to tell.
   Result<void> Close();
 

@@ -183,6 +183,9 @@ inline ::executorch::runtime::Error FailInit(
   return code;
 }
 
+// For DelegateOptions::log.
+inline void LogError(const char* message) { ET_LOG(Error, "%s", message); }
+
 // One load-time option. ExecuTorch cuts longer keys and values without a word: here they are
 // refused.
 template <typename Value>

@@ -16,4 +16,7 @@ Result<void> CheckConfig(std::string_view prefix, const ProfileConfig& config,
 // A folder that exists and may be written to. `key` names the setting in errors.
 Result<void> CheckFolder(const std::string& key, std::string_view folder);
 
+// The program may change its folder before the files are written.
+std::string AbsoluteFolder(std::string_view folder);
+
 }  // namespace inferprobe::delegate

@@ -2,6 +2,7 @@
 #include "inferprobe/config.h"
 
 #include <array>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -87,6 +88,12 @@ Result<void> CheckFolder(const std::string& key, std::string_view folder) {
   return {};
 }
 
+std::string AbsoluteFolder(std::string_view folder) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(std::string(folder), error);
+  return error ? std::string(folder) : path.string();
+}
+
 }  // namespace delegate
 
 const char* ProfileLevelName(ProfileLevel level) { return kLevels[static_cast<size_t>(level)]; }
@@ -118,7 +125,7 @@ Result<ProfileConfig> ResolveProfileConfig(std::string_view prefix, const Profil
   }
   if (const auto& folder = runtime.path_prefix ? runtime.path_prefix : compiled.path_prefix) {
     INFERPROBE_RETURN_IF_ERROR(delegate::CheckFolder(keys + "path_prefix", *folder));
-    config.path_prefix = *folder;
+    config.path_prefix = delegate::AbsoluteFolder(*folder);
   }
   if (const auto& model = runtime.model ? runtime.model : compiled.model) config.model = *model;
   config.overwrite = runtime.overwrite.value_or(compiled.overwrite.value_or(false));

@@ -25,7 +25,7 @@ void Emitter::Begin(EventName& name, uint32_t log_name, Open* open) {
   if (ring_ != nullptr || log_ != nullptr) open->start = NowTicks();
 }
 
-void Emitter::End(Open* open, std::string_view metadata) {
+void Emitter::End(Open* open, std::string_view metadata, uint64_t note) {
   if (open->name == nullptr) return;
   const uint64_t end = ring_ != nullptr || log_ != nullptr ? NowTicks() : 0;
   if (sink_ != nullptr) sink_->End(open->token, metadata);
@@ -37,7 +37,7 @@ void Emitter::End(Open* open, std::string_view metadata) {
                              record::PackInfo(CellType::kOther, record::kNoInstruction)},
                             {.debug_name = name, .metadata = metadata});
   }
-  if (log_ != nullptr) log_->Add(open->logged_as, open->start, end);
+  if (log_ != nullptr) log_->Add(open->logged_as, open->start, end, note);
   open->name = nullptr;
 }
 

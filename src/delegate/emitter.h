@@ -52,7 +52,8 @@ class Emitter {
     return sink_ != nullptr || ring_ != nullptr || log_ != nullptr;
   }
   void Begin(EventName& name, uint32_t log_name, Open* open);
-  void End(Open* open, std::string_view metadata);
+  // `note`: what the sidecar's log keeps of the metadata (EventLog::Event).
+  void End(Open* open, std::string_view metadata, uint64_t note = 0);
   // The time on the sink's clock that Log() counts from.
   void MarkStart();
   // What the engine reported: `ns` long, drawn `after_ns` behind the mark.

@@ -16,14 +16,31 @@ std::string EngineContentHash(std::span<const std::byte> bytes) {
 
 namespace delegate {
 
-std::string NextEngineId(const std::string& content_hash) {
-  struct Ordinals {
-    std::mutex mutex;
-    std::unordered_map<std::string, unsigned> next;
-  };
+namespace {
+
+struct Ordinals {
+  std::mutex mutex;
+  std::unordered_map<std::string, unsigned> next;
+};
+
+Ordinals& TheOrdinals() {
   static auto* ordinals = new Ordinals;  // engines may be made after main()
-  const std::lock_guard lock(ordinals->mutex);
-  return content_hash + "-" + std::to_string(ordinals->next[content_hash]++);
+  return *ordinals;
+}
+
+}  // namespace
+
+std::string NextEngineId(const std::string& content_hash) {
+  Ordinals& it = TheOrdinals();
+  const std::lock_guard lock(it.mutex);
+  return content_hash + "-" + std::to_string(it.next[content_hash]++);
+}
+
+void ReturnEngineId(const std::string& content_hash, const std::string& engine_id) {
+  Ordinals& it = TheOrdinals();
+  const std::lock_guard lock(it.mutex);
+  unsigned& next = it.next[content_hash];
+  if (next > 0 && engine_id == content_hash + "-" + std::to_string(next - 1)) --next;
 }
 
 }  // namespace delegate

@@ -62,7 +62,8 @@ Result<void> SetProfileFormat(std::string_view format) {
 
 Result<void> SetProfilePathPrefix(std::string_view folder) {
   INFERPROBE_RETURN_IF_ERROR(delegate::CheckFolder("profile_path_prefix", folder));
-  return Update([&](GlobalProfilingConfig& config) { config.profile_path_prefix = folder; });
+  const std::string absolute = delegate::AbsoluteFolder(folder);
+  return Update([&](GlobalProfilingConfig& config) { config.profile_path_prefix = absolute; });
 }
 
 GlobalProfilingConfig GetGlobalProfilingConfig() {

@@ -81,7 +81,7 @@ TEST_F(GlobalConfig, TheSameFromC) {
   EXPECT_TRUE(GetGlobalProfilingConfig().overrides_methods);
 }
 
-// Of two folders and two formats only pairs are ever set, under one lock: a copy shows one of them.
+// Whether it is on and whether it overrides are only ever set as a pair: a copy shows one of them.
 TEST_F(GlobalConfig, ACopyIsNeverHalfChanged) {
   const uint64_t before = GlobalProfilingGeneration();
   constexpr uint64_t kUpdates = 200;

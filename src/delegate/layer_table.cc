@@ -40,6 +40,16 @@ void LayerTable::Describe(std::span<const LayerFacts> layers, LayerTimes times) 
   }
 }
 
+void LayerTable::ClearSums() {
+  for (Layer& layer : layers_) {
+    layer.total_ns = 0;
+    layer.reports = 0;
+  }
+  restarts_ = 0;
+  first_ = {};
+  last_ = {};
+}
+
 // Values of consecutive calls telescope: what is left is what the first and the last sum may hide,
 // each up to one unit for each call since compile.
 int64_t LayerTable::MeanErrorNs() const {

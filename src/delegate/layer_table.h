@@ -25,6 +25,8 @@ class LayerTable {
  public:
   // A changed list begins anew: what was reported of the old one is gone, and counted.
   void Describe(std::span<const LayerFacts> layers, LayerTimes times);
+  // What was reported so far is written: the sums begin anew, the layers stay.
+  void ClearSums();
   [[nodiscard]] std::span<Layer> layers() { return layers_; }
   [[nodiscard]] std::span<const Layer> layers() const { return layers_; }
   [[nodiscard]] LayerTimes times() const { return times_; }
@@ -34,6 +36,7 @@ class LayerTable {
     if (first_.calls == 0) first_ = report;
     last_ = report;
   }
+  [[nodiscard]] int64_t unit_ns() const { return last_.unit_ns; }
   // By so much a layer's mean over the reports may be off; 0: not known.
   [[nodiscard]] int64_t MeanErrorNs() const;
 

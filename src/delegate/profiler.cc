@@ -2,6 +2,7 @@
 //
 // The order under the lock, which the header promises: wait for what is in flight where the context
 // changes; compare and apply the settings; then the call's own events.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <deque>
@@ -9,6 +10,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/json_writer.h"
+#include "delegate/call_mode.h"
 #include "delegate/check_config.h"
 #include "delegate/emitter.h"
 #include "delegate/engine_ids.h"
@@ -34,21 +37,7 @@ constexpr uint32_t kApplyEvent = kPhases + 3;
 constexpr size_t kEvents = kPhases + 4;
 
 constexpr std::string_view kHostWall = R"({"kind":"host_wall"})";
-constexpr const char* kNeverConsumed = "no wait came after it before the engine was closed";
-
-const char* ModeName(CallMode mode) {
-  switch (mode) {
-    case CallMode::kUnknown:
-      return "";
-    case CallMode::kBlocking:
-      return "blocking";
-    case CallMode::kSynchronized:
-      return "synchronized";
-    case CallMode::kAsynchronous:
-      return "asynchronous";
-  }
-  return "";
-}
+constexpr const char* kNeverConsumed = "the device never told it, up to the engine's last wait";
 
 // A metadata object in a buffer on the stack: a call allocates nothing.
 class MetadataText {
@@ -61,6 +50,15 @@ class MetadataText {
     const auto [end, error] =
         std::to_chars(bytes_.data() + used_, bytes_.data() + bytes_.size(), value);
     if (error == std::errc()) used_ = static_cast<size_t>(end - bytes_.data());
+    return *this;
+  }
+  // Text of somebody else's: no longer than a name of a clock or an identity is.
+  MetadataText& Escaped(std::string_view text) {
+    constexpr size_t kLongest = 80;
+    for (const char c : text.substr(0, kLongest)) {
+      const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
+      Text(std::string_view(plain ? &c : "?", 1));
+    }
     return *this;
   }
   [[nodiscard]] std::string_view view() const { return {bytes_.data(), used_}; }
@@ -117,14 +115,18 @@ struct DelegateProfiler::Impl {
     names[kApplyEvent] = EventName(options.prefix + ".apply_config");
   }
 
-  // Makes `next` hold: sidecars of before are written, layers attached or removed. An error leaves
-  // what held before, without sidecars.
+  // Makes `next` hold: layers are attached or removed, sidecars of before are written. An error
+  // leaves what held before; one of writing alone comes after `next` holds.
   Result<void> Apply(const ProfileConfig& next, uint64_t switch_generation);
-  Result<void> OpenSidecar(const ProfileConfig& config, delegate::SidecarOf of);
+  [[nodiscard]] Result<std::optional<delegate::Sidecar>> OpenSidecar(const ProfileConfig& config,
+                                                                     delegate::SidecarOf of) const;
   Result<void> WriteSidecar();
+  void Tell(const Error& error) const;
+  // The process-wide switch's number where it decides, else 0.
+  [[nodiscard]] uint64_t GenerationOf(const GlobalProfilingConfig& global) const;
   void FollowSwitch(EventSink* sink);
   [[nodiscard]] ProfileConfig Wanted(const GlobalProfilingConfig& global) const;
-  void TakeDeviceResults(bool last);
+  void TakeDeviceResults();
   Result<void> Close();
 
   delegate::EventLog* log() { return sidecar ? sidecar->log() : nullptr; }
@@ -140,6 +142,7 @@ struct DelegateProfiler::Impl {
   bool closed = false;
   std::optional<bool> enabled_here;  // EnableProfiling()
   std::optional<delegate::Sidecar> sidecar;
+  uint32_t windows = 0;  // whose files are written
   delegate::LayerTable layers;
   std::array<DevicePair, kDevicePairs> pairs{};
   DelegateStats stats;
@@ -153,9 +156,11 @@ struct DelegateProfiler::Impl {
   bool has_device_pair = false;
 };
 
-Result<void> DelegateProfiler::Impl::OpenSidecar(const ProfileConfig& config,
-                                                 delegate::SidecarOf of) {
-  if (config.level == ProfileLevel::kOff || config.format == ProfileFormat::kEtdump) return {};
+Result<std::optional<delegate::Sidecar>> DelegateProfiler::Impl::OpenSidecar(
+    const ProfileConfig& config, delegate::SidecarOf of) const {
+  if (config.level == ProfileLevel::kOff || config.format == ProfileFormat::kEtdump) {
+    return std::optional<delegate::Sidecar>();
+  }
   delegate::Sidecar::Facts facts;
   facts.of = of;
   facts.engine_id = engine_id;
@@ -163,36 +168,58 @@ Result<void> DelegateProfiler::Impl::OpenSidecar(const ProfileConfig& config,
   facts.engine_version = options.engine_version;
   facts.method = options.method;
   facts.config = config;
+  facts.has_layers = config.level == ProfileLevel::kLayers && options.hooks != nullptr;
+  facts.window = windows + (sidecar && sidecar->calls() > 0 ? 2 : 1);
   for (const EventName& name : names) facts.event_names.push_back(name.text());
+  facts.whole_call = kDelegateEvent;
+  facts.layer_report = kLayerReportEvent;
+  facts.device = kDeviceEvent;
+  if (options.hooks != nullptr) facts.device_clock = options.hooks->DeviceClock();
   auto opened = delegate::Sidecar::Open(std::move(facts));
   if (!opened) return tl::unexpected(opened.error());
-  sidecar.emplace(*std::move(opened));
-  return {};
+  return std::optional<delegate::Sidecar>(*std::move(opened));
 }
 
 Result<void> DelegateProfiler::Impl::WriteSidecar() {
   if (!sidecar) return {};
-  stats.sidecar_events_dropped += sidecar->log()->dropped();
+  stats.sidecar_calls_left_out += sidecar->log()->calls_left_out();
   auto written = sidecar->Write(layers);
   sidecar.reset();
-  layers = {};
-  return written;
+  if (!written) return tl::unexpected(written.error());
+  windows += *written ? 1 : 0;
+  return {};
+}
+
+void DelegateProfiler::Impl::Tell(const Error& error) const {
+  SetLastDelegateError(error);
+  if (options.log != nullptr) options.log(LastDelegateError().c_str());
 }
 
 Result<void> DelegateProfiler::Impl::Apply(const ProfileConfig& next, uint64_t generation) {
+  if (closed) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     options.prefix + ": the engine's profiler is closed");
+  }
   INFERPROBE_RETURN_IF_ERROR(delegate::CheckConfig(options.prefix, next, options.place));
   const bool wants_layers = next.level == ProfileLevel::kLayers && options.hooks != nullptr;
-  if (attached != wants_layers && options.hooks != nullptr) options.hooks->WaitUntilIdle();
-  auto written = WriteSidecar();
+  const bool fresh_id = engine_id.empty() && next.level != ProfileLevel::kOff;
+  if (fresh_id) engine_id = delegate::NextEngineId(options.content_hash);
+  const auto give_back_id = [&] {
+    if (fresh_id) delegate::ReturnEngineId(options.content_hash, std::exchange(engine_id, ""));
+  };
+  auto opened = OpenSidecar(
+      next, generation != 0 ? delegate::SidecarOf::kProcess : delegate::SidecarOf::kMethod);
+  if (!opened) {
+    give_back_id();
+    return tl::unexpected(opened.error());
+  }
   if (next.level != ProfileLevel::kOff) {
-    if (engine_id.empty()) engine_id = delegate::NextEngineId(options.content_hash);
-    INFERPROBE_RETURN_IF_ERROR(OpenSidecar(
-        next, generation != 0 ? delegate::SidecarOf::kProcess : delegate::SidecarOf::kMethod));
     Clock();  // before a call reads ticks; waits up to 20 ms the first time
   }
+  if (attached != wants_layers && options.hooks != nullptr) options.hooks->WaitUntilIdle();
   if (wants_layers && !attached) {
     if (auto done = options.hooks->AttachLayers(); !done) {
-      sidecar.reset();
+      give_back_id();
       return done;
     }
     attached = true;
@@ -203,7 +230,16 @@ Result<void> DelegateProfiler::Impl::Apply(const ProfileConfig& next, uint64_t g
   }
   effective = next;
   switch_generation = generation;
+  auto written = WriteSidecar();
+  layers.ClearSums();
+  sidecar = *std::move(opened);
   return written;
+}
+
+uint64_t DelegateProfiler::Impl::GenerationOf(const GlobalProfilingConfig& global) const {
+  const bool decides = global.enabled && options.follows_process_wide && !enabled_here &&
+                       (!options.config.level_is_given || global.overrides_methods);
+  return decides ? global.generation : 0;
 }
 
 ProfileConfig DelegateProfiler::Impl::Wanted(const GlobalProfilingConfig& global) const {
@@ -212,8 +248,7 @@ ProfileConfig DelegateProfiler::Impl::Wanted(const GlobalProfilingConfig& global
     wanted.level = *enabled_here ? ProfileLevel::kLayers : options.config.level;
     return wanted;
   }
-  if (!global.enabled || !options.follows_process_wide) return wanted;
-  if (options.config.level_is_given && !global.overrides_methods) return wanted;
+  if (GenerationOf(global) == 0) return wanted;
   wanted.level = ProfileLevel::kLayers;
   auto format = ParseProfileFormat("profile_format", global.profile_format);
   if (format) wanted.format = *format;
@@ -229,9 +264,7 @@ void DelegateProfiler::Impl::FollowSwitch(EventSink* sink) {
   seen_generation = global.generation;
   if (!options.follows_process_wide) return;
   const ProfileConfig wanted = Wanted(global);
-  const bool of_switch = global.enabled && !enabled_here &&
-                         (!options.config.level_is_given || global.overrides_methods);
-  const uint64_t generation = of_switch ? global.generation : 0;
+  const uint64_t generation = GenerationOf(global);
   const bool same = wanted.level == effective.level && wanted.format == effective.format &&
                     wanted.path_prefix == effective.path_prefix;
   if (same) {
@@ -242,7 +275,7 @@ void DelegateProfiler::Impl::FollowSwitch(EventSink* sink) {
   Emitter around;
   Emitter::Open open;
   if (around.Choose(sink, nullptr)) around.Begin(names[kApplyEvent], kApplyEvent, &open);
-  if (auto applied = Apply(wanted, generation); !applied) SetLastDelegateError(applied.error());
+  if (auto applied = Apply(wanted, generation); !applied) Tell(applied.error());
   around.End(&open, kHostWall);
 }
 
@@ -257,15 +290,26 @@ Result<std::unique_ptr<DelegateProfiler>> DelegateProfiler::Create(DelegateOptio
 DelegateProfiler::DelegateProfiler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 DelegateProfiler::~DelegateProfiler() {
-  if (auto closed = Close(); !closed) SetLastDelegateError(closed.error());
+  if (auto closed = Close(); !closed) impl_->Tell(closed.error());
 }
 
 Result<void> DelegateProfiler::Impl::Close() {
   if (closed) return {};
   closed = true;
-  if (effective.level == ProfileLevel::kOff) return {};
+  const bool in_flight = std::any_of(pairs.begin(), pairs.end(),
+                                     [](const DevicePair& pair) { return pair.call != 0; });
+  const bool off = effective.level == ProfileLevel::kOff;
+  if (off && !in_flight) return {};
   if (options.hooks != nullptr) options.hooks->WaitUntilIdle();
-  TakeDeviceResults(true);
+  // The engine's last wait: what it finished is booked, what did not come never will.
+  if (!off) emitter.Choose(nullptr, log());
+  TakeDeviceResults();
+  emitter.Stop();
+  for (DevicePair& pair : pairs) {
+    if (std::exchange(pair.call, 0) == 0) continue;
+    ++stats.device_missing;
+    stats.device_missing_why = kNeverConsumed;
+  }
   auto written = WriteSidecar();
   attached = false;
   effective.level = ProfileLevel::kOff;
@@ -279,8 +323,12 @@ Result<void> DelegateProfiler::Close() {
 
 Result<void> DelegateProfiler::EnableProfiling(bool enabled) {
   const std::lock_guard lock(impl_->mutex);
+  const std::optional<bool> before = impl_->enabled_here;
   impl_->enabled_here = enabled ? std::optional<bool>(true) : std::nullopt;
-  return impl_->Apply(impl_->Wanted(GetGlobalProfilingConfig()), 0);
+  const GlobalProfilingConfig global = GetGlobalProfilingConfig();
+  auto applied = impl_->Apply(impl_->Wanted(global), impl_->GenerationOf(global));
+  if (!applied) impl_->enabled_here = before;
+  return applied;
 }
 
 Result<void> DelegateProfiler::SetProfileFormat(std::string_view format) {
@@ -318,8 +366,8 @@ DelegateCall::DelegateCall(DelegateProfiler* profiler, EventSink* sink) : profil
   it.call_number = ++it.stats.calls;
   it.has_device_pair = false;
   it.emitter.MarkStart();
+  if (it.log() != nullptr) it.log()->BeginCall(NowTicks());
   it.emitter.Begin(it.names[kDelegateEvent], kDelegateEvent, &it.call);
-  if (it.log() != nullptr) it.log()->BeginCall(it.call.start);
 }
 
 DelegateCall::~DelegateCall() {
@@ -336,6 +384,7 @@ DelegateCall::~DelegateCall() {
 void DelegateCall::BeginPhase(Phase phase) {
   if (!wants_phases()) return;
   DelegateProfiler::Impl& it = *profiler_.impl_;
+  it.emitter.End(&it.phase, kHostWall);  // phases follow each other, none lies in another
   const auto event = static_cast<uint32_t>(phase);
   it.emitter.Begin(it.names[event], event, &it.phase);
 }
@@ -351,16 +400,20 @@ void DelegateCall::Finish(CallMode mode) {
   DelegateProfiler::Impl& it = *profiler_.impl_;
   MetadataText metadata;
   metadata.Text(R"({"kind":"host_wall")");
-  if (mode != CallMode::kUnknown) metadata.Text(R"(,"mode":")").Text(ModeName(mode)).Text("\"");
+  if (mode != CallMode::kUnknown)
+    metadata.Text(R"(,"mode":")").Text(delegate::CallModeName(mode)).Text("\"");
   if (it.has_device_pair) {
-    metadata.Text(R"(,"engine":")").Text(it.engine_id).Text(R"(","call":)").Number(it.call_number);
+    metadata.Text(R"(,"engine":")")
+        .Escaped(it.engine_id)
+        .Text(R"(","call":)")
+        .Number(it.call_number);
   }
   if (it.switch_generation != 0) {
     metadata.Text(R"(,"config":"process-wide, generation )")
         .Number(it.switch_generation)
         .Text("\"");
   }
-  it.emitter.End(&it.call, metadata.Text("}").view());
+  it.emitter.End(&it.call, metadata.Text("}").view(), static_cast<uint64_t>(mode));
 }
 
 int DelegateCall::OpenDevicePair() {
@@ -380,21 +433,14 @@ int DelegateCall::OpenDevicePair() {
 
 void DelegateCall::Waited() {
   if (level_ == ProfileLevel::kOff) return;
-  profiler_.impl_->TakeDeviceResults(false);
+  profiler_.impl_->TakeDeviceResults();
 }
 
-// `last`: nothing will come any more, and nobody takes events.
-void DelegateProfiler::Impl::TakeDeviceResults(bool last) {
+void DelegateProfiler::Impl::TakeDeviceResults() {
+  if (options.hooks == nullptr) return;
   for (int slot = 0; slot < kDevicePairs; ++slot) {
     DevicePair& pair = pairs[static_cast<size_t>(slot)];
     if (pair.call == 0) continue;
-    if (last) {
-      pair.call = 0;
-      ++stats.device_missing;
-      stats.device_missing_why = kNeverConsumed;
-      continue;
-    }
-    if (options.hooks == nullptr) continue;
     auto ns = options.hooks->DeviceNs(slot);
     if (ns && *ns < 0) continue;  // not over yet: a later wait will tell
     const uint64_t number = std::exchange(pair.call, 0);
@@ -404,10 +450,12 @@ void DelegateProfiler::Impl::TakeDeviceResults(bool last) {
       continue;
     }
     ++stats.device_results;
+    if (!emitter.active()) continue;
     MetadataText metadata;
-    metadata.Text(R"({"kind":"device","clock":")").Text(options.hooks->DeviceClock());
-    metadata.Text(R"(","engine":")").Text(engine_id).Text(R"(","call":)").Number(number);
+    metadata.Text(R"({"kind":"device","clock":")").Escaped(options.hooks->DeviceClock());
+    metadata.Text(R"(","engine":")").Escaped(engine_id).Text(R"(","call":)").Number(number);
     emitter.Log(names[kDeviceEvent], 0, *ns, metadata.Text("}").view());
+    if (log() != nullptr) log()->AddDevice(kDeviceEvent, number, *ns);
   }
 }
 
@@ -428,7 +476,8 @@ void DelegateCall::ReportLayers(std::span<const int64_t> ns, const LayerReport& 
   MetadataText metadata;
   metadata.Text(R"({"kind":"host_wall","calls":)").Number(report.calls);
   metadata.Text(R"(,"unit_ns":)").Number(static_cast<uint64_t>(report.unit_ns));
-  it.emitter.End(&it.report, metadata.Text("}").view());
+  metadata.Text(R"(,"covered":)").Number(report.covered);
+  it.emitter.End(&it.report, metadata.Text("}").view(), report.calls);
   it.layers.NoteReport(report);
   const std::span<delegate::Layer> layers = it.layers.layers();
   const bool to_file = it.effective.format != ProfileFormat::kEtdump;
@@ -439,7 +488,7 @@ void DelegateCall::ReportLayers(std::span<const int64_t> ns, const LayerReport& 
     layer.total_ns += ns[i];
     ++layer.reports;
     if (to_file) {
-      if (it.log() != nullptr) it.log()->AddLayer(static_cast<uint32_t>(i), ns[i]);
+      if (it.log() != nullptr) it.log()->AddLayer(static_cast<uint32_t>(i), ns[i]);  // a timeline
     } else {
       it.emitter.Log(layer.name, after_ns, ns[i], layer.metadata);
     }

@@ -11,8 +11,12 @@
 #include "base/files.h"
 #include "base/temporary_folder.h"
 #include "delegate/double_engine.h"
+#include "delegate/event_log.h"
+#include "formats/perfetto/reader.h"
+#include "formats/trex/trex.h"
 #include "inferprobe/delegate.h"
 #include "inferprobe/recorder.h"
+#include "profile/delegate_note.h"
 #include "profile/ring_import.h"
 
 namespace inferprobe::delegate {
@@ -100,7 +104,7 @@ TEST(DelegateProfiler, AtLayersTheEnginesOwnFollowTheCall) {
   EXPECT_EQ(relu->start, conv->end);
   EXPECT_EQ(conv->depth, 0U);
   EXPECT_EQ(sink.Find("double.layer_report")->metadata,
-            R"({"kind":"host_wall","calls":1,"unit_ns":1})");
+            R"({"kind":"host_wall","calls":1,"unit_ns":1,"covered":1})");
 }
 
 TEST(DelegateProfiler, TheCallSaysWhatItsTimeIs) {
@@ -181,11 +185,33 @@ TEST(DelegateProfiler, ALateDeviceResultIsBookedToItsOwnCall) {
                                   profiler->engine_id() + R"(","call":1})");
   EXPECT_EQ(device->end - device->start, 100U);
   EXPECT_EQ(profiler->stats().device_results, 1U);
-  // The second one is never waited for: missing, with the reason.
+  // The engine's last wait, at its end, is one too.
   ASSERT_TRUE(profiler->Close());
-  EXPECT_EQ(profiler->stats().device_missing, 1U);
+  EXPECT_EQ(profiler->stats().device_results, 2U);
+  EXPECT_EQ(profiler->stats().device_missing, 0U);
+}
+
+TEST(DelegateProfiler, AResultThatNeverComesIsMissingWithTheReason) {
+  DoubleEngine engine;
+  engine.lose_device_events = true;
+  RecordingSink sink;
+  float state = 0;
+  const auto profiler = Made(Options(&engine, ProfileLevel::kPhases));
+  for (int i = 0; i < 2; ++i) engine.Execute(profiler.get(), &sink, Way::kStaged, &state);
+  ASSERT_TRUE(profiler->Close());
+  EXPECT_EQ(profiler->stats().device_results, 0U);
+  EXPECT_EQ(profiler->stats().device_missing, 2U);
   EXPECT_EQ(profiler->stats().device_missing_why,
-            "no wait came after it before the engine was closed");
+            "the device never told it, up to the engine's last wait");
+}
+
+TEST(DelegateProfiler, ClosedItCannotBeChanged) {
+  DoubleEngine engine;
+  const auto profiler = Made(Options(&engine, ProfileLevel::kPhases));
+  ASSERT_TRUE(profiler->Close());
+  EXPECT_FALSE(profiler->EnableProfiling(true));
+  EXPECT_FALSE(profiler->SetProfileFormat("etdump"));
+  EXPECT_EQ(engine.attached, 0U);
 }
 
 TEST(DelegateProfiler, ClosingWaitsForWhatIsInFlight) {
@@ -222,9 +248,11 @@ TEST(DelegateProfiler, EqualEnginesHaveIdsAndFilesOfTheirOwn) {
             (std::vector<std::string>{"net.forward.feedfeedfeedfeed-0.layers.json",
                                       "net.forward.feedfeedfeedfeed-0.layers.metadata.json",
                                       "net.forward.feedfeedfeedfeed-0.trace.json",
+                                      "net.forward.feedfeedfeedfeed-0.trace.metadata.json",
                                       "net.forward.feedfeedfeedfeed-1.layers.json",
                                       "net.forward.feedfeedfeedfeed-1.layers.metadata.json",
-                                      "net.forward.feedfeedfeedfeed-1.trace.json"}));
+                                      "net.forward.feedfeedfeedfeed-1.trace.json",
+                                      "net.forward.feedfeedfeedfeed-1.trace.metadata.json"}));
 }
 
 TEST(DelegateProfiler, ASidecarThatExistsIsRefusedUnlessAsked) {
@@ -254,6 +282,151 @@ TEST(DelegateProfiler, ASidecarThatExistsIsRefusedUnlessAsked) {
     engine.Execute(profiler.get(), nullptr, Way::kBlocking, &state);
   }
   EXPECT_NE(*base::ReadFile(other), "mine");
+}
+
+DelegateOptions WithFiles(DoubleEngine* engine, ProfileFormat format, const std::string& folder,
+                          const std::string& hash) {
+  DelegateOptions options = Options(engine, ProfileLevel::kLayers);
+  options.content_hash = hash;
+  options.config.format = format;
+  options.config.path_prefix = folder;
+  return options;
+}
+
+trex::LayerProfile ReadTrex(const std::string& path) {
+  profile::LossCounts losses;
+  auto parsed = trex::ParseProfile(*base::ReadFile(path), path, &losses);
+  EXPECT_TRUE(parsed) << path;
+  return parsed ? *parsed : trex::LayerProfile();
+}
+
+// More events than a timeline holds: sums miss none.
+TEST(DelegateProfiler, TrexFilesHaveEveryCallHoweverManyThereWere) {
+  const base::TemporaryFolder folder;
+  DoubleEngine engine;
+  constexpr uint64_t kCalls = EventLog::kCapacity / 4;
+  {
+    const auto profiler =
+        Made(WithFiles(&engine, ProfileFormat::kTrex, folder.path(), "aaaaaaaaaaaaaaaa"));
+    for (uint64_t i = 0; i < kCalls; ++i) {
+      DelegateCall call(profiler.get(), nullptr);
+      {
+        const PhaseScope phase(call, Phase::kInferHost);
+      }
+      call.Finish(CallMode::kBlocking);
+      call.BeginLayers();
+      if (i == 0) call.DescribeLayers(engine.layers, LayerTimes::kPerRun);
+      const std::vector<int64_t> ns = {5, -1};
+      call.ReportLayers(ns, {i + 1, 1});
+    }
+  }
+  const std::string base = folder.File("model.forward.aaaaaaaaaaaaaaaa-0");
+  const trex::LayerProfile layers = ReadTrex(base + ".layers.json");
+  EXPECT_EQ(layers.count, kCalls);
+  ASSERT_EQ(layers.layers.size(), 1U);  // of the other one no time was told
+  EXPECT_EQ(layers.layers[0].name, "conv");
+  EXPECT_EQ(layers.layers[0].total_ns, static_cast<int64_t>(5 * kCalls));
+  const trex::LayerProfile phases = ReadTrex(base + ".trace.json");
+  ASSERT_EQ(phases.layers.size(), 1U);  // the phases: the whole call would contain them
+  EXPECT_EQ(phases.layers[0].name, "double.infer_host");
+  EXPECT_NE(base::ReadFile(base + ".trace.metadata.json")->find("\"host_wall\""),
+            std::string::npos);
+}
+
+TEST(DelegateProfiler, AFullTimelineHoldsWholeCallsAndSaysHowManyItLeftOut) {
+  const base::TemporaryFolder folder;
+  DoubleEngine engine;
+  constexpr uint64_t kCalls = EventLog::kCapacity / 8;
+  DelegateStats stats;
+  std::string path;
+  {
+    const auto profiler =
+        Made(WithFiles(&engine, ProfileFormat::kPerfetto, folder.path(), "bbbbbbbbbbbbbbbb"));
+    for (uint64_t i = 0; i < kCalls; ++i) {
+      DelegateCall call(profiler.get(), nullptr);
+      for (int k = 0; k < 9; ++k) {
+        const PhaseScope phase(call, Phase::kInferHost);
+      }
+      call.Finish(CallMode::kBlocking);
+    }
+    ASSERT_TRUE(profiler->Close());
+    stats = profiler->stats();
+    path = folder.File("model.forward." + profiler->engine_id() + ".trace.pftrace");
+  }
+  EXPECT_GT(stats.sidecar_calls_left_out, 0U);
+  const auto recording = perfetto::ReadTrace(path, {});
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_EQ(recording->profile.runs.size() + stats.sidecar_calls_left_out, kCalls);
+  EXPECT_EQ(recording->profile.slices.size(), recording->profile.runs.size() * 10);
+}
+
+TEST(DelegateProfiler, AnotherFormatOrFolderKeepsTheLayersAndBeginsTheirSums) {
+  const base::TemporaryFolder folder;
+  DoubleEngine engine;
+  RecordingSink sink;
+  float state = 0;
+  DelegateOptions options = Options(&engine, ProfileLevel::kLayers);
+  options.content_hash = "cccccccccccccccc";
+  options.config.path_prefix = folder.path();
+  const auto profiler = Made(std::move(options));
+  for (int i = 0; i < 3; ++i) engine.Execute(profiler.get(), &sink, Way::kBlocking, &state);
+  ASSERT_TRUE(profiler->SetProfileFormat("trex"));
+  engine.Execute(profiler.get(), &sink, Way::kBlocking, &state);
+  ASSERT_TRUE(profiler->SetProfileFormat("perfetto"));
+  for (int i = 0; i < 2; ++i) engine.Execute(profiler.get(), &sink, Way::kBlocking, &state);
+  ASSERT_TRUE(profiler->Close());
+  EXPECT_EQ(engine.attached, 1U);
+  const std::string base = folder.File("model.forward.cccccccccccccccc-0");
+  const trex::LayerProfile layers = ReadTrex(base + ".layers.json");
+  EXPECT_EQ(layers.count, 1U);
+  ASSERT_EQ(layers.layers.size(), 2U);
+  EXPECT_EQ(layers.layers[0].total_ns, 3000);
+  const auto trace = perfetto::ReadTrace(base + ".window2.trace.pftrace", {});
+  ASSERT_TRUE(trace) << trace.error().message;
+  EXPECT_EQ(trace->profile.runs.size(), 2U);
+  size_t reported = 0;
+  for (const profile::Slice& slice : trace->profile.slices) {
+    reported += slice.category == profile::Category::kDelegateOp ? 1 : 0;
+  }
+  EXPECT_EQ(reported, 4U);
+}
+
+TEST(DelegateProfiler, AnIdentityOfALoadThatFailedIsGivenAgain) {
+  DoubleEngine engine;
+  engine.fail_attach = true;
+  DelegateOptions options = Options(&engine, ProfileLevel::kLayers);
+  options.content_hash = "dddddddddddddddd";
+  EXPECT_FALSE(DelegateProfiler::Create(options));
+  engine.fail_attach = false;
+  EXPECT_EQ(Made(std::move(options))->engine_id(), "dddddddddddddddd-0");
+}
+
+TEST(DelegateProfiler, WhatSomebodyElseNamedCannotBreakTheMetadata) {
+  DoubleEngine engine;
+  RecordingSink sink;
+  float state = 0;
+  DelegateOptions options = Options(&engine, ProfileLevel::kPhases);
+  options.content_hash = "a\"b\\c\n" + std::string(500, 'x');
+  const auto profiler = Made(std::move(options));
+  engine.Execute(profiler.get(), &sink, Way::kStaged, &state);
+  for (const RecordingSink::Event& event : sink.events) {
+    EXPECT_TRUE(profile::ParseDelegateNote(event.metadata)) << event.metadata;
+  }
+}
+
+TEST(DelegateProfiler, APhaseThatIsOpenEndsWhereTheNextBegins) {
+  DoubleEngine engine;
+  RecordingSink sink;
+  const auto profiler = Made(Options(&engine, ProfileLevel::kPhases));
+  {
+    DelegateCall call(profiler.get(), &sink);
+    call.BeginPhase(Phase::kInputBinding);
+    call.BeginPhase(Phase::kOutputBinding);
+    call.EndPhase();
+    call.Finish(CallMode::kBlocking);
+  }
+  for (const RecordingSink::Event& event : sink.events) EXPECT_NE(event.metadata, "") << event.name;
+  EXPECT_EQ(sink.Find("double.output_binding")->depth, 1U);
 }
 
 TEST(DelegateProfiler, NothingRecordedNothingWritten) {
@@ -297,15 +470,16 @@ TEST(DelegateProfiler, WithoutATracerTheRecorderHasTheEvents) {
     ASSERT_NE(metadata, profile::kNone);
     seen.push_back(std::string(profile.Name(slice)) + " " + profile.metadata[metadata]);
   }
-  EXPECT_EQ(seen, (std::vector<std::string>{
-                      R"(double.input_binding {"kind":"host_wall"})",
-                      R"(double.shape_inference {"kind":"host_wall"})",
-                      R"(double.output_binding {"kind":"host_wall"})",
-                      R"(double.infer_host {"kind":"host_wall"})",
-                      R"(double.delegate {"kind":"host_wall","mode":"blocking"})",
-                      R"(double.layer_report {"kind":"host_wall","calls":1,"unit_ns":1})",
-                      R"(conv {"kind":"engine_reported","type":"Convolution","exec":"jit"})",
-                      R"(relu {"kind":"engine_reported","type":"Relu"})"}));
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{
+                R"(double.input_binding {"kind":"host_wall"})",
+                R"(double.shape_inference {"kind":"host_wall"})",
+                R"(double.output_binding {"kind":"host_wall"})",
+                R"(double.infer_host {"kind":"host_wall"})",
+                R"(double.delegate {"kind":"host_wall","mode":"blocking"})",
+                R"(double.layer_report {"kind":"host_wall","calls":1,"unit_ns":1,"covered":1})",
+                R"(conv {"kind":"engine_reported","type":"Convolution","exec":"jit"})",
+                R"(relu {"kind":"engine_reported","type":"Relu"})"}));
 }
 
 // The process-wide switch, and engines that no option reaches.
@@ -396,6 +570,70 @@ TEST_F(Switch, WritesAFileForEachPartOfAnEngine) {
       EXPECT_TRUE(base::FileExists(folder_.File(base + part + ext))) << part << ext;
     }
   }
+}
+
+TEST_F(Switch, OnAgainItWritesFilesOfItsOwn) {
+  ASSERT_TRUE(SetProfilePathPrefix(folder_.path()));
+  ASSERT_TRUE(SetProfileFormat("trex"));
+  DoubleEngine engine;
+  const auto profiler = Unreached(&engine);
+  for (const int calls : {2, 3}) {
+    ASSERT_TRUE(SetProfileExecution(true));
+    for (int i = 0; i < calls; ++i) {
+      engine.Execute(profiler.get(), nullptr, Way::kBlocking, &state_);
+    }
+    ASSERT_TRUE(SetProfileExecution(false));
+    engine.Execute(profiler.get(), nullptr, Way::kBlocking, &state_);
+  }
+  const std::string id = profiler->engine_id();
+  EXPECT_EQ(ReadTrex(folder_.File(id + ".engine.json")).count, 2U);
+  EXPECT_EQ(ReadTrex(folder_.File(id + ".window2.engine.json")).count, 3U);
+}
+
+TEST_F(Switch, AFolderIsTheOneThatItWasWhenItWasSet) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  ASSERT_TRUE(SetProfilePathPrefix("."));
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(std::filesystem::equivalent(GetProfilePathPrefix(), folder_.path()));
+}
+
+TEST_F(Switch, WhatGoesWrongInACallIsLogged) {
+  static std::string logged;
+  logged.clear();
+  DoubleEngine engine;
+  engine.fail_attach = true;
+  DelegateOptions options = Options(&engine, ProfileLevel::kOff);
+  options.config.level_is_given = false;
+  options.log = [](const char* message) { logged = message; };
+  const auto profiler = Made(std::move(options));
+  ASSERT_TRUE(SetProfileExecution(true));
+  engine.Execute(profiler.get(), &sink_, Way::kBlocking, &state_);
+  EXPECT_EQ(logged, "the double refuses");
+}
+
+TEST_F(Switch, AnOwnersRefusedWishIsForgotten) {
+  DoubleEngine engine;
+  engine.fail_attach = true;
+  const auto profiler = Unreached(&engine);
+  EXPECT_FALSE(profiler->EnableProfiling(true));
+  engine.fail_attach = false;
+  ASSERT_TRUE(profiler->SetProfileFormat("etdump"));
+  engine.Execute(profiler.get(), &sink_, Way::kBlocking, &state_);
+  EXPECT_TRUE(sink_.events.empty());
+}
+
+TEST_F(Switch, DecidesAgainWhenTheOwnerHasNoWishAnyMore) {
+  DoubleEngine engine;
+  const auto profiler = Unreached(&engine);
+  ASSERT_TRUE(SetProfileExecution(true));
+  ASSERT_TRUE(profiler->EnableProfiling(true));
+  engine.Execute(profiler.get(), &sink_, Way::kBlocking, &state_);
+  EXPECT_EQ(sink_.Find("double.delegate")->metadata.find("config"), std::string::npos);
+  sink_.events.clear();
+  ASSERT_TRUE(profiler->EnableProfiling(false));
+  engine.Execute(profiler.get(), &sink_, Way::kBlocking, &state_);
+  EXPECT_NE(sink_.Find("double.delegate")->metadata.find("config"), std::string::npos);
 }
 
 TEST_F(Switch, AnEngineThatCannotFollowStaysAsItWas) {

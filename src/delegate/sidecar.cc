@@ -1,12 +1,13 @@
 #include "delegate/sidecar.h"
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <string_view>
 
 #include "base/files.h"
-#include "base/text.h"
-#include "base/thread_identity.h"
+#include "base/json_writer.h"
+#include "delegate/call_mode.h"
+#include "delegate/trace_of_calls.h"
 #include "formats/perfetto/notes.h"
 #include "formats/perfetto/writer.h"
 #include "formats/trex/trex.h"
@@ -16,16 +17,18 @@
 namespace inferprobe::delegate {
 namespace {
 
-// A model's or method's name as part of a file's.
+// A model's or method's name as part of a file's. What had to be changed is told apart by a hash.
 std::string FileNamePart(std::string_view text) {
   constexpr size_t kLongest = 100;
+  constexpr size_t kDigits = 8;
   std::string part;
   for (const char c : text.substr(0, kLongest)) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                       c == '-' || c == '_';
-    part += plain ? c : '_';
+    const bool kept = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                      c == '-' || c == '_';
+    part += kept ? c : '_';
   }
-  return part.empty() ? "_" : part;
+  if (part != text) part += "-" + base::Sha256Hex(text).substr(0, kDigits);
+  return part;
 }
 
 bool EndsWithOneOf(std::string_view name, std::initializer_list<std::string_view> suffixes) {
@@ -39,6 +42,9 @@ Result<Sidecar> Sidecar::Open(Facts facts) {
   Sidecar sidecar(std::move(facts));
   for (const File& file : sidecar.Files()) {
     INFERPROBE_RETURN_IF_ERROR(base::CheckWritable(file.path, sidecar.overwrite()));
+    if (sidecar.facts_.config.format != ProfileFormat::kTrex) continue;
+    INFERPROBE_RETURN_IF_ERROR(
+        base::CheckWritable(trex::MetadataPath(file.path), sidecar.overwrite()));
   }
   return sidecar;
 }
@@ -49,15 +55,17 @@ std::vector<Sidecar::File> Sidecar::Files() const {
   const std::string ext = trex ? ".json" : ".pftrace";
   std::string base = config.path_prefix;
   if (!base.ends_with('/')) base += '/';
+  std::string engine = facts_.engine_id;
+  if (facts_.window > 1) engine += ".window" + std::to_string(facts_.window);
   if (facts_.of == SidecarOf::kProcess) {
-    base += facts_.engine_id;
+    base += engine;
     return {{base + ".engine" + ext, Part::kLayers},
             {base + ".input" + ext, Part::kInput},
             {base + ".output" + ext, Part::kOutput},
             {base + ".enqueue" + ext, Part::kEnqueue}};
   }
   base += FileNamePart(config.model.empty() ? "model" : config.model) + "." +
-          FileNamePart(facts_.method) + "." + facts_.engine_id;
+          FileNamePart(facts_.method) + "." + engine;
   if (!trex) return {{base + ".trace" + ext, Part::kTimeline}};
   std::vector<File> files = {{base + ".trace" + ext, Part::kPhases}};
   if (config.level >= ProfileLevel::kLayers)
@@ -65,12 +73,12 @@ std::vector<Sidecar::File> Sidecar::Files() const {
   return files;
 }
 
-bool Sidecar::Holds(Part part, const EventLog::Event& event) const {
-  const bool layer = (event.name & EventLog::kLayer) != 0;
+bool Sidecar::Holds(Part part, uint32_t event) const {
+  const bool layer = (event & EventLog::kLayer) != 0;
   if (part == Part::kTimeline) return true;
   if (part == Part::kLayers) return layer;
   if (layer) return false;
-  const std::string_view name = facts_.event_names[event.name];
+  const std::string_view name = facts_.event_names[event];
   switch (part) {
     case Part::kInput:
       return EndsWithOneOf(name, {".input_binding", ".shape_inference"});
@@ -79,75 +87,67 @@ bool Sidecar::Holds(Part part, const EventLog::Event& event) const {
     case Part::kEnqueue:
       return EndsWithOneOf(name, {".enqueue_host", ".synchronize", ".infer_host"});
     default:
-      return true;
+      return event != facts_.device;
   }
 }
 
-Result<void> Sidecar::Write(const LayerTable& layers) const {
-  if (log_.calls() == 0) return {};
+Result<bool> Sidecar::Write(const LayerTable& layers) const {
+  if (log_.calls() == 0) return false;
   for (const File& file : Files()) {
     INFERPROBE_RETURN_IF_ERROR(facts_.config.format == ProfileFormat::kTrex
                                    ? WriteTrex(file, layers)
                                    : WriteTrace(file, layers));
   }
-  return {};
+  return true;
+}
+
+// As the event had it in a tracer.
+std::string Sidecar::NoteOf(const EventLog::Event& event, int64_t unit_ns) const {
+  base::JsonWriter json(0);
+  json.BeginObject();
+  if (event.name == facts_.device) {
+    json.Key("kind").String("device");
+    json.Key("clock").String(facts_.device_clock);
+    json.Key("engine").String(facts_.engine_id);
+    json.Key("call").Uint(event.call);
+  } else {
+    json.Key("kind").String("host_wall");
+    if (event.name == facts_.whole_call) {
+      const std::string_view mode = CallModeName(static_cast<CallMode>(event.note));
+      if (!mode.empty()) json.Key("mode").String(mode);
+      if (!facts_.device_clock.empty()) {
+        json.Key("engine").String(facts_.engine_id);
+        json.Key("call").Uint(event.call);
+      }
+    } else if (event.name == facts_.layer_report) {
+      json.Key("calls").Uint(event.note);
+      json.Key("unit_ns").Int(unit_ns);
+    }
+  }
+  json.EndObject();
+  return std::move(json).Take();
 }
 
 Result<void> Sidecar::WriteTrace(const File& file, const LayerTable& layers) const {
-  profile::Profile profile;
-  profile.process_name = base::ProgramName();
-  profile.run_id = base::RandomHex128();
-  const ClockCalibration& clock = Clock();
-  profile.clock.source = clock.tsc ? "tsc" : "clock_gettime";
-  profile.clock.realtime_minus_monotonic_ns = clock.realtime_minus_monotonic_ns;
-  profile.clock.boottime_minus_monotonic_ns = clock.boottime_minus_monotonic_ns;
-  profile::Track host;
-  host.name = "calls of " + facts_.engine_id;
-  host.pid = base::ProcessId();
-  host.tid = base::ThreadId();
-  profile.tracks.push_back(host);
-  profile::Track engine = host;
-  engine.name = "layers of " + facts_.engine_id + " (engine-reported, start times not measured)";
-  engine.type = profile::TrackType::kEngine;
-  engine.kind = profile::Kind::kEngineReported;
-  engine.tid = 0;
-  engine.parent = 0;
-  profile.tracks.push_back(engine);
-
-  std::vector<uint32_t> layer_args;
-  std::vector<profile::StringId> layer_names;
-  for (const Layer& layer : layers.layers()) {
-    profile::SliceArgs args;
-    args.metadata = static_cast<uint32_t>(profile.metadata.size());
-    profile.metadata.push_back(layer.metadata);
-    layer_args.push_back(profile.AddArgs(args));
-    layer_names.push_back(profile.strings.Intern(base::RepairUtf8(layer.name.text()).text));
-  }
-  std::map<uint32_t, int64_t> layer_at;  // of each call: where its next layer is drawn
+  const bool whole = file.part == Part::kTimeline;
+  TraceOfCalls trace(facts_.engine_id, facts_.device_clock);
+  for (const Layer& layer : layers.layers()) trace.AddLayer(layer.name.text(), layer.metadata);
   for (size_t i = 0; i < log_.size(); ++i) {
     const EventLog::Event& event = log_.at(i);
-    if (!Holds(file.part, event)) continue;
-    profile::Slice slice;
+    if (!Holds(file.part, event.name)) continue;
     if ((event.name & EventLog::kLayer) != 0) {
-      const uint32_t layer = event.name & ~EventLog::kLayer;
-      if (layer >= layer_names.size()) continue;
-      auto [at, fresh] = layer_at.try_emplace(event.call, clock.ToNs(event.start));
-      slice.start_ns = at->second;
-      slice.dur_ns = static_cast<int64_t>(event.end);
-      at->second += slice.dur_ns;
-      slice.name = layer_names[layer];
-      slice.track = 1;
-      slice.category = profile::Category::kDelegateOp;
-      slice.args = layer_args[layer];
+      trace.PutLayer(event.call, event.name & ~EventLog::kLayer, event.start,
+                     static_cast<int64_t>(event.end));
+    } else if (event.name == facts_.device) {
+      trace.PutDevice(facts_.event_names[event.name], event.start, static_cast<int64_t>(event.end),
+                      NoteOf(event, 0));
     } else {
-      slice.start_ns = clock.ToNs(event.start);
-      slice.dur_ns = clock.ToNs(event.end) - slice.start_ns;
-      slice.name = profile.strings.Intern(facts_.event_names[event.name]);
-      slice.category = profile::Category::kOther;
+      trace.PutHost(event.call, facts_.event_names[event.name], event.start, event.end,
+                    NoteOf(event, layers.unit_ns()), whole && event.name == facts_.whole_call);
     }
-    profile.slices.push_back(slice);
   }
-  if (log_.dropped() > 0) profile.losses.Add(profile::Loss::kRingDropped, log_.dropped());
+  profile::Profile& profile = trace.Finish(whole);
+  profile.losses.Add(profile::Loss::kIncompleteRun, log_.calls_left_out());
 
   profile::ModelFacts model;
   model.path = facts_.config.model;
@@ -168,10 +168,18 @@ Result<void> Sidecar::WriteTrace(const File& file, const LayerTable& layers) con
 }
 
 Result<void> Sidecar::WriteTrex(const File& file, const LayerTable& layers) const {
+  const bool of_layers = file.part == Part::kLayers;
   trex::LayerProfile profile;
+  trex::Metadata metadata;
   profile.count = log_.calls();
-  if (file.part == Part::kLayers) {
+  metadata.notes = {"all calls since profiling began, the first and warm-up among them"};
+  if (of_layers) {
+    uint64_t silent = 0;
     for (const Layer& layer : layers.layers()) {
+      if (layer.reports == 0) {
+        ++silent;
+        continue;
+      }
       trex::Layer out;
       out.name = layer.name.text();
       out.type = layer.type;
@@ -180,36 +188,42 @@ Result<void> Sidecar::WriteTrex(const File& file, const LayerTable& layers) cons
       out.calls = layer.reports;
       profile.layers.push_back(std::move(out));
     }
-  } else {
-    std::map<uint32_t, trex::Layer> sums;
-    for (size_t i = 0; i < log_.size(); ++i) {
-      const EventLog::Event& event = log_.at(i);
-      if (!Holds(file.part, event)) continue;
-      trex::Layer& sum = sums[event.name];
-      sum.name = facts_.event_names[event.name];
-      sum.total_ns += Clock().ToNs(event.end) - Clock().ToNs(event.start);
-      ++sum.calls;
+    metadata.kind = "engine_reported";
+    if (layers.times() == LayerTimes::kOfRunningMean) metadata.of = "running_mean";
+    if (const int64_t error_ns = layers.MeanErrorNs(); error_ns > 0) metadata.error_ns = error_ns;
+    metadata.notes.emplace_back("reading layers adds overhead and can change scheduling");
+    if (silent > 0) {
+      metadata.notes.push_back("of " + std::to_string(silent) +
+                               " more layers the engine told no time");
     }
-    for (auto& [name, sum] : sums) profile.layers.push_back(std::move(sum));
+    if (layers.restarts() > 0) {
+      metadata.notes.push_back("the engine's list of layers changed " +
+                               std::to_string(layers.restarts()) +
+                               " times; these are the calls since the last change");
+    }
+    metadata.layers = trex::TypesOf(profile);
+  } else {
+    // Phases, or the whole call where there are none: one would contain the others.
+    const auto add = [&](uint32_t event) {
+      const EventLog::Sum& sum = log_.sum(event);
+      if (sum.calls == 0 || !Holds(file.part, event)) return;
+      trex::Layer out;
+      out.name = facts_.event_names[event];
+      out.total_ns = std::llround(static_cast<double>(sum.ticks) * Clock().ns_per_tick);
+      out.calls = sum.calls;
+      profile.layers.push_back(std::move(out));
+    };
+    for (uint32_t event = 0; event < facts_.whole_call; ++event) add(event);
+    if (profile.layers.empty()) add(facts_.whole_call);
+    metadata.kind = "host_wall";
   }
-  INFERPROBE_RETURN_IF_ERROR(
-      base::WriteFileAtomically(file.path, trex::WriteProfile(profile), overwrite()));
-  if (file.part != Part::kLayers) return {};
-  trex::Metadata metadata;
   metadata.engine_id = facts_.engine_id;
   metadata.engine = facts_.engine;
   metadata.engine_version = facts_.engine_version;
   metadata.model = facts_.config.model;
   metadata.method = facts_.method;
-  if (layers.times() == LayerTimes::kOfRunningMean) metadata.of = "running_mean";
-  if (const int64_t error_ns = layers.MeanErrorNs(); error_ns > 0) metadata.error_ns = error_ns;
-  metadata.notes = {"reading layers adds overhead and can change scheduling"};
-  if (layers.restarts() > 0) {
-    metadata.notes.push_back("the engine's list of layers changed " +
-                             std::to_string(layers.restarts()) +
-                             " times; these are the calls since the last change");
-  }
-  metadata.layers = trex::TypesOf(profile);
+  INFERPROBE_RETURN_IF_ERROR(
+      base::WriteFileAtomically(file.path, trex::WriteProfile(profile), overwrite()));
   return base::WriteFileAtomically(trex::MetadataPath(file.path), trex::WriteMetadata(metadata),
                                    overwrite());
 }

@@ -3,6 +3,8 @@
 //
 //   <folder>/<model>.<method>.<engine id>.{trace,layers}.<ext>    a method's own settings
 //   <folder>/<engine id>.{engine,input,output,enqueue}.<ext>      the process-wide switch
+//
+// What an engine writes later (the switch was off and on again) has `.window2` behind its id.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +31,22 @@ class Sidecar {
     std::string engine_version;
     std::string method;
     ProfileConfig config;
+    bool has_layers = false;               // the engine reports layers
+    uint32_t window = 1;                   // files that this engine wrote before, and one
     std::vector<std::string> event_names;  // by their number in the log
+    uint32_t whole_call = 0;               // which of them is what
+    uint32_t layer_report = 0;
+    uint32_t device = 0;
+    std::string device_clock;
   };
 
   // Refuses a folder that is not there, and files that exist.
   static Result<Sidecar> Open(Facts facts);
 
   [[nodiscard]] EventLog* log() { return &log_; }
-  // Nothing was recorded: nothing is written.
-  Result<void> Write(const LayerTable& layers) const;
+  [[nodiscard]] uint32_t calls() const { return log_.calls(); }
+  // Nothing was recorded: nothing is written, and the answer is false.
+  Result<bool> Write(const LayerTable& layers) const;
 
  private:
   // Which of the events a file holds; the layers are in `kLayers`, and in a timeline.
@@ -47,9 +56,11 @@ class Sidecar {
     Part part;
   };
 
-  explicit Sidecar(Facts facts) : facts_(std::move(facts)) {}
+  explicit Sidecar(Facts facts)
+      : facts_(std::move(facts)), log_(facts_.config.format == ProfileFormat::kPerfetto) {}
   [[nodiscard]] std::vector<File> Files() const;
-  [[nodiscard]] bool Holds(Part part, const EventLog::Event& event) const;
+  [[nodiscard]] bool Holds(Part part, uint32_t name) const;
+  [[nodiscard]] std::string NoteOf(const EventLog::Event& event, int64_t unit_ns) const;
   [[nodiscard]] Result<void> WriteTrace(const File& file, const LayerTable& layers) const;
   [[nodiscard]] Result<void> WriteTrex(const File& file, const LayerTable& layers) const;
   [[nodiscard]] base::Overwrite overwrite() const {

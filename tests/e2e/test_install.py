@@ -74,7 +74,7 @@ def test_an_author_of_a_delegate_builds_on_the_kit(
     assert run(tmp_path / "delegate").splitlines() == [
         'mine.infer_host {"kind":"host_wall"}',
         'mine.delegate {"kind":"host_wall","mode":"blocking"}',
-        'mine.layer_report {"kind":"host_wall","calls":1,"unit_ns":1}',
+        'mine.layer_report {"kind":"host_wall","calls":1,"unit_ns":1,"covered":1}',
         "conv 1500 ns",
         "process-wide: 0",
     ]

@@ -118,8 +118,11 @@ def test_the_switchs_files(mixed_samples: pathlib.Path, tmp_path: pathlib.Path) 
         "engine.json",
         "engine.metadata.json",
         "enqueue.json",
+        "enqueue.metadata.json",
         "input.json",
+        "input.metadata.json",
         "output.json",
+        "output.metadata.json",
     ]
     (engine,) = folder.glob("*.engine.json")
     profile = load(engine)

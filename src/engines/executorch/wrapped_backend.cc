@@ -63,6 +63,7 @@ et::Result<et::DelegateHandle*> WrappedBackend::init(et::BackendInitContext& con
   options.config = *config;
   options.place = kit::PlaceOfBuild();
   options.follows_process_wide = false;
+  options.log = kit::LogError;
   auto profiler = DelegateProfiler::Create(std::move(options));
   if (!profiler) return kit::FailInit(profiler.error());
 

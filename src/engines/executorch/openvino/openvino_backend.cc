@@ -96,6 +96,7 @@ et::Error Fail(const ::inferprobe::Error& error, et::Error code) {
   observed.config = config;
   observed.place = kit::PlaceOfBuild();
   observed.hooks = loaded->engine.get();
+  observed.log = kit::LogError;
   auto profiler = DelegateProfiler::Create(std::move(observed));
   if (!profiler) return tl::unexpected(profiler.error());
   loaded->profiler = std::move(*profiler);

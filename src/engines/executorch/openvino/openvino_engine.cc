@@ -166,7 +166,7 @@ void OpenvinoEngine::ReportLayers(DelegateCall& call) {
     times_ns_[i] = ran ? read[i] : -1;
   }
   api_.profiling_info_list_free(&list);
-  call.ReportLayers(std::span(times_ns_).first(read.size()), {calls_, kUnitNs});
+  call.ReportLayers(std::span(times_ns_).first(read.size()), {calls_, kUnitNs, mean_.covered()});
 }
 
 }  // namespace inferprobe::openvino
