@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/executorch/delegate_options.h"
 #include "engines/executorch/engine_error.h"
 #include "engines/executorch/loaded_program.h"
 #include "engines/executorch/log_capture.h"
@@ -78,8 +79,13 @@ Result<void> Measure(const std::string& path, int rounds, bool json) {
   std::array<et::EventTracer*, 4> tracers = {nullptr, &null, &ours, &etdump};
   std::array<std::unique_ptr<MethodInstance>, 4> instances;
   for (size_t i = 0; i < instances.size(); ++i) {
-    auto loaded =
-        MethodInstance::Load({program->get(), &facts, "forward", *memory, nullptr, tracers[i]});
+    // At level off a backend is not given the tracer.
+    ProfileConfig config;
+    config.level = tracers[i] == nullptr ? ProfileLevel::kOff : ProfileLevel::kDelegate;
+    auto options = DelegateLoadOptions::Make(facts.backends, config, {});
+    if (!options) return tl::unexpected(options.error());
+    auto loaded = MethodInstance::Load(
+        {program->get(), &facts, "forward", *memory, nullptr, tracers[i], (*options)->map()});
     if (!loaded) return tl::unexpected(loaded.error());
     instances[i] = std::move(*loaded);
     INFERPROBE_RETURN_IF_ERROR(instances[i]->SetInputs(inputs->tensors));
