@@ -292,6 +292,29 @@ def test_wrong_usage(run: Run, samples: pathlib.Path, flags: list[str], said: st
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("way", "opened"),
+    [(None, False), ("openvino=ours", True), ("openvino=stock", True)],
+)
+def test_only_a_program_that_needs_openvino_opens_it(
+    run: Run,
+    samples: pathlib.Path,
+    mixed_samples: pathlib.Path,
+    tmp_path: pathlib.Path,
+    way: str | None,
+    opened: bool,
+) -> None:
+    model = samples / "vision_xnnpack.pte" if way is None else mixed_samples / "openvino_small.pte"
+    env = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(tmp_path / "loader")}
+    flags = () if way is None else ("--delegate", way)
+    done = run("perf", model, *LENGTH, "--quiet", *flags, env=env)
+    assert done.returncode == 0, done.stderr
+    loaded = "".join(path.read_text() for path in tmp_path.glob("loader.*"))
+    assert "libexecutorch.so" in loaded
+    assert ("libopenvino_c.so" in loaded) is opened
+    assert ("libtbb.so" in loaded) is opened
+
+
 def test_without_openvino_the_error_says_what_to_do(
     run: Run, mixed_samples: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:

@@ -33,6 +33,7 @@ et::Result<et::DelegateHandle*> BackendChoice::init(et::BackendInitContext& cont
     return kit::FailInit({ErrorCode::kNotBuiltIn, key_ + ": this build has no stock delegate",
                           "the executorch wheel that it was built with brings none"});
   }
+  if (backend == stock_) before_stock_();
   // Ours says itself what it misses, and where it looked.
   if (backend == stock_ && !backend->is_available()) {
     return kit::FailInit(

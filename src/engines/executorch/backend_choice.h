@@ -4,16 +4,20 @@
 
 #include <executorch/runtime/backend/interface.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace inferprobe::executorch_engine {
 
 class BackendChoice final : public ::executorch::runtime::BackendInterface {
  public:
   using Backend = ::executorch::runtime::BackendInterface;
-  // Option `key`: "ours" or "stock"; `stock` may be nullptr.
-  BackendChoice(std::string key, const Backend* ours, const Backend* stock)
-      : key_(std::move(key)), ours_(ours), stock_(stock) {}
+  // Option `key`: "ours" or "stock"; `stock` may be nullptr. `before_stock` is called each time
+  // that the stock one is about to be used.
+  BackendChoice(std::string key, const Backend* ours, const Backend* stock,
+                std::function<void()> before_stock)
+      : key_(std::move(key)), ours_(ours), stock_(stock), before_stock_(std::move(before_stock)) {}
   ~BackendChoice() override;
 
   // Whatever is missing is a load's error, which says what to do.
@@ -32,6 +36,7 @@ class BackendChoice final : public ::executorch::runtime::BackendInterface {
   std::string key_;
   const Backend* ours_;
   const Backend* stock_;
+  std::function<void()> before_stock_;
 };
 
 }  // namespace inferprobe::executorch_engine

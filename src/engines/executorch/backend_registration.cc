@@ -25,6 +25,7 @@ struct Registrations {
   std::mutex mutex;
   std::deque<WrappedBackend> wrapped;  // stay where they are
   const WrappedBackend* stock_openvino = nullptr;
+  const BackendChoice* openvino = nullptr;
 };
 
 // Made on first use, which may be before any initialiser of ours; never destroyed.
@@ -61,23 +62,37 @@ et::Error RegisterWrapped(const et::Backend& backend) {
 }
 
 // The stock delegate opens OpenVINO by this variable, and by a name that the wheel does not have.
+// Opening it costs milliseconds and megabytes, and the variable is the whole process's: only where
+// that delegate was chosen.
 void PointStockToOpenvino() {
-  const std::string library = openvino::OpenvinoLibraryPath();
-  if (!library.empty()) setenv("OPENVINO_LIB_PATH", library.c_str(), /*overwrite=*/1);
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const std::string library = openvino::OpenvinoLibraryPath();
+    if (!library.empty()) setenv("OPENVINO_LIB_PATH", library.c_str(), /*overwrite=*/1);
+  });
 }
 
 }  // namespace
 
 void RegisterOwnBackends() {
-  static const bool done = [] {
+  static std::once_flag once;
+  std::call_once(once, [] {
     const Register real = RealRegister();
-    if (real == nullptr) return false;
-    PointStockToOpenvino();
-    static auto* choice =
-        new BackendChoice(kOpenvinoChoiceKey, openvino::TheOpenvinoBackend(), All().stock_openvino);
-    return real({openvino::kBackendId, choice}) == et::Error::Ok;
-  }();
-  static_cast<void>(done);
+    if (real == nullptr) return;
+    Registrations& all = All();
+    const std::lock_guard lock(all.mutex);
+    auto* choice = new BackendChoice(kOpenvinoChoiceKey, openvino::TheOpenvinoBackend(),
+                                     all.stock_openvino, PointStockToOpenvino);
+    all.openvino = choice;  // never destroyed: ExecuTorch has no way to take a backend back
+    // A refusal is seen where it matters: OwnOpenvinoIsRegistered().
+    static_cast<void>(real({openvino::kBackendId, choice}));
+  });
+}
+
+bool OwnOpenvinoIsRegistered() {
+  Registrations& all = All();
+  const std::lock_guard lock(all.mutex);
+  return all.openvino != nullptr && et::get_backend_class(openvino::kBackendId) == all.openvino;
 }
 
 bool HasStockOpenvino() {
@@ -92,11 +107,12 @@ std::vector<std::string> UnwrappedBackends() {
   std::vector<std::string> names;
   for (size_t i = 0; i < et::get_num_registered_backends(); ++i) {
     const auto name = et::get_backend_name(i);
-    if (!name.ok() || std::string_view(*name) == openvino::kBackendId) continue;
+    if (!name.ok()) continue;
+    const et::BackendInterface* registered = et::get_backend_class(*name);
     const bool seen =
-        std::any_of(all.wrapped.begin(), all.wrapped.end(), [&](const WrappedBackend& wrapped) {
-          return wrapped.id() == *name && et::get_backend_class(*name) == &wrapped;
-        });
+        registered == all.openvino ||
+        std::any_of(all.wrapped.begin(), all.wrapped.end(),
+                    [&](const WrappedBackend& wrapped) { return registered == &wrapped; });
     if (!seen) names.emplace_back(*name);
   }
   std::sort(names.begin(), names.end());

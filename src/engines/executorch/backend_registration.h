@@ -8,7 +8,8 @@
 //
 // The rule that people break: the backends' initialisers run before ours. Nothing here may need an
 // initialiser of its own. A backend that was registered before, by another library of the process,
-// is not wrapped: UnwrappedBackends() names it.
+// is not wrapped: UnwrappedBackends() names it. Under the id OpenvinoBackend such a one keeps ours
+// out, and a program that needs that id is refused.
 #pragma once
 
 #include <string>
@@ -20,7 +21,11 @@ namespace inferprobe::executorch_engine {
 constexpr const char* kOpenvinoChoiceKey = "openvino_delegate";
 
 // Registers what is ours; later calls do nothing. To be called before the first program is loaded.
+// No engine is opened for it: a program without OpenVINO's delegates does not bring OpenVINO.
 void RegisterOwnBackends();
+
+// Whether OpenvinoBackend is ours; false where another library was first.
+bool OwnOpenvinoIsRegistered();
 
 // Ids of backends whose calls are not seen, sorted.
 std::vector<std::string> UnwrappedBackends();

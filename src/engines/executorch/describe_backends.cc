@@ -33,8 +33,14 @@ Metric<std::string> OpenvinoState() {
 }
 
 Metric<std::string> StateOf(const std::string& name, const std::vector<std::string>& unwrapped) {
+  const bool is_unwrapped = std::find(unwrapped.begin(), unwrapped.end(), name) != unwrapped.end();
+  if (is_unwrapped && name == openvino::kBackendId) {
+    return Missing{Status::kUnavailable,
+                   "another library registered it before inferprobe's engine was loaded: programs "
+                   "that need it are refused"};
+  }
   if (name == openvino::kBackendId) return OpenvinoState();
-  if (std::find(unwrapped.begin(), unwrapped.end(), name) != unwrapped.end()) {
+  if (is_unwrapped) {
     return Missing{Status::kUnavailable,
                    "it was registered before inferprobe's engine was loaded, so its calls are not "
                    "seen; the runtime's own event around each is"};

@@ -1,7 +1,6 @@
 // A program of its own: it registers a backend behind our back, which the other tests must not see.
 #include "engines/executorch/describe_backends.h"
 
-#include <dlfcn.h>
 #include <executorch/runtime/backend/interface.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "engines/executorch/backend_registration.h"
+#include "engines/executorch/test_support.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -34,21 +34,10 @@ class Idle final : public et::BackendInterface {
   bool available_;
 };
 
-using Register = et::Error (*)(const et::Backend&);
-
-// libexecutorch.so's own, as a library that was there before us had it.
-Register RealRegister() {
-  void* library = dlopen("libexecutorch.so", RTLD_NOLOAD | RTLD_LAZY);
-  if (library == nullptr) return nullptr;
-  void* symbol = dlsym(library, "_ZN10executorch7runtime16register_backendERKNS0_7BackendE");
-  dlclose(library);
-  return reinterpret_cast<Register>(symbol);
-}
-
 std::map<std::string, profile::Metric<std::string>> States() {
   static Idle early(true);
   static Idle absent(false);
-  static const bool registered = RealRegister()({"EarlyBackend", &early}) == et::Error::Ok &&
+  static const bool registered = RegisterBehindOurBack({"EarlyBackend", &early}) == et::Error::Ok &&
                                  et::register_backend({"AbsentBackend", &absent}) == et::Error::Ok;
   EXPECT_TRUE(registered);
   std::map<std::string, profile::Metric<std::string>> states;

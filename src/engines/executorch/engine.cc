@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/text.h"
 #include "engines/executorch/backend_registration.h"
 #include "engines/executorch/bundled_cases.h"
 #include "engines/executorch/engine_error.h"
 #include "engines/executorch/log_capture.h"
+#include "engines/executorch/openvino/openvino_backend.h"
 #include "engines/executorch/plan_check.h"
 #include "measure/inputs/inputs.h"
 #include "record/ring_writer.h"
@@ -30,6 +32,12 @@ TensorSpec SpecOf(const PlanValue& value) {
     spec.name = "(" + value.what + ")";
   }
   return spec;
+}
+
+// An id comes out of a file.
+std::string ShownId(const std::string& id) {
+  constexpr size_t kColumns = 80;
+  return base::CutToWidth(base::TerminalText(id), kColumns);
 }
 
 }  // namespace
@@ -112,7 +120,17 @@ Result<void> ExecutorchEngine::CheckPlan() const {
         ErrorCode::kNotBuiltIn,
         fmt::format("the program needs backend {}, which this build does not register; "
                     "registered: {}",
-                    backend, fmt::join(registered, ", ")));
+                    ShownId(backend), fmt::join(registered, ", ")));
+  }
+  const bool needs_openvino = std::find(facts_.backends.begin(), facts_.backends.end(),
+                                        openvino::kBackendId) != facts_.backends.end();
+  if (needs_openvino && !OwnOpenvinoIsRegistered()) {
+    return MakeError(
+        ErrorCode::kUnsupported,
+        fmt::format("the {} of this process is not inferprobe's: another library registered one "
+                    "first, which takes no setting of ours and whose calls would not be seen",
+                    openvino::kBackendId),
+        "load a program with inferprobe before the library that registers it is loaded");
   }
   if (!facts_.only_cpu) {
     return MakeError(ErrorCode::kUnsupported,

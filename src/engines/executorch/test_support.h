@@ -1,7 +1,9 @@
 // What the tests of this engine share: the sample programs with their arrays, and the cells that a
-// run recorded.
+// run recorded; backends that we do not know of.
 #pragma once
 
+#include <dlfcn.h>
+#include <executorch/runtime/backend/interface.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -53,6 +55,17 @@ inline measure::LoadOptions Options(std::string path, std::string method = "forw
   options.method = std::move(method);
   options.data_files = std::move(data);
   return options;
+}
+
+// By libexecutorch.so's own function, as a library that was there before us does it.
+inline ::executorch::runtime::Error RegisterBehindOurBack(
+    const ::executorch::runtime::Backend& backend) {
+  using Register = ::executorch::runtime::Error (*)(const ::executorch::runtime::Backend&);
+  void* library = dlopen("libexecutorch.so", RTLD_NOLOAD | RTLD_LAZY);
+  if (library == nullptr) return ::executorch::runtime::Error::NotFound;
+  void* symbol = dlsym(library, "_ZN10executorch7runtime16register_backendERKNS0_7BackendE");
+  dlclose(library);
+  return reinterpret_cast<Register>(symbol)(backend);
 }
 
 // Numbers come out of numpy as tensors of shape (); the engine wants them marked as scalars, and
