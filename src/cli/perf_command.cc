@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "base/signals.h"
 #include "base/terminal.h"
@@ -8,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/progress_line.h"
 #include "formats/result_json/result_json.h"
+#include "measure/level_choices.h"
 #include "measure/perf.h"
 #include "report/perf_text.h"
 
@@ -20,9 +23,16 @@ std::string WroteLine(const measure::PerfOptions& options, const profile::PerfRe
     if (path->empty()) continue;
     wrote += (wrote.empty() ? "" : ", ") + base::TerminalText(*path);
   }
-  if (!options.profile_path_prefix.empty()) {
-    wrote += (wrote.empty() ? "" : ", ") + std::string("each engine's files in ") +
-             base::TerminalText(options.profile_path_prefix);
+  // A process that died has written none: engines write theirs when they go.
+  const auto died =
+      std::count_if(result.processes.begin(), result.processes.end(),
+                    [](const profile::ProcessResult& process) { return !process.failure.empty(); });
+  const auto lived = static_cast<std::ptrdiff_t>(result.processes.size()) - died;
+  if (!options.profile_path_prefix.empty() && lived > 0) {
+    wrote += fmt::format(
+        "{}each engine's files{} in {}", wrote.empty() ? "" : ", ",
+        died == 0 ? "" : fmt::format(" of {} of {} processes", lived, result.processes.size()),
+        base::TerminalText(options.profile_path_prefix));
   }
   if (!result.unwritten.empty()) return "";  // the errors say what is missing
   if (wrote.empty()) wrote = "nothing; --output, --trace, --etdump write files";
@@ -61,13 +71,10 @@ int RunPerfCommand(const PerfCommand& command) {
   base::TurnWriteSignalsIntoErrors();
   ProgressLine line(!command.quiet && base::IsTerminal(base::StandardStream::kError));
   measure::PerfOptions options = command.options;
-  for (const std::string& level : command.levels) {
-    if (level.find('=') == std::string::npos) {
-      options.level = level;
-    } else {
-      options.delegate_levels.push_back(level);
-    }
-  }
+  auto levels = measure::ParseLevelChoices(command.levels);
+  if (!levels) return PrintError(levels.error());
+  options.level = levels->all;
+  options.delegate_levels = std::move(levels->of_delegates);
   auto result = measure::RunPerf(
       options, [&](const measure::Progress& progress) { line.Show(progress); }, &cancel);
   line.Clear();

@@ -282,6 +282,16 @@ def test_each_process_has_files_of_its_own(
             "at level off nothing is recorded",
         ),
         (["--delegate", "openvino=mine"], "openvino=mine not in"),
+        (
+            ["--delegate", "openvino=stock", "--delegate", "openvino=async"],
+            "two delegates are chosen: openvino=stock and openvino=async",
+        ),
+        (["--level", "layers", "--level", "off"], "two levels for all delegates: layers and off"),
+        (
+            ["--level", "xnnpackbackend=layers", "--level", "xnnpackbackend=off"],
+            "two levels of xnnpackbackend: layers and off",
+        ),
+        (["--level", "=layers"], 'level "=layers" names no delegate'),
         (["--level", "openvino=phases"], "the method has no such delegate"),
     ],
 )

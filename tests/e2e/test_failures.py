@@ -81,6 +81,20 @@ def test_a_crash_in_the_engine_is_a_line_and_the_samples_stay(
     assert slice_counts(tmp_path / "t.pftrace")["run"] == 60 - 1 - 2
 
 
+def test_files_of_an_engine_that_died_are_not_said_to_be_written(
+    run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
+) -> None:
+    (tmp_path / "kd").mkdir()
+    flags = ("--iterations", 50, "--output", "kd/r.json", "--profile-format", "trex")
+    flags += ("--profile-path-prefix", "kd")
+    died = run("perf", fake_model(crash_at=60), *FAKE, *flags, env=fake_env)
+    assert died.returncode == 1
+    assert died.stdout.splitlines()[-1].split() == ["wrote", "kd/r.json"]
+    lived = run("perf", fake_model(), *FAKE, *flags, "--force", env=fake_env)
+    assert lived.returncode == 0
+    assert lived.stdout.splitlines()[-1].endswith("kd/r.json, each engine's files in kd")
+
+
 def test_a_crash_before_any_run_is_an_error(
     run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
 ) -> None:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "engines/executorch/backend_registration.h"
 #include "engines/executorch/openvino/openvino_backend.h"
 #include "engines/executorch/wrapped_backend.h"
@@ -12,8 +13,19 @@ namespace inferprobe::executorch_engine {
 
 namespace kit = ::inferprobe::executorch_delegate;
 
+std::string ShownId(const std::string& id) {
+  constexpr size_t kColumns = 80;
+  return base::CutToWidth(base::TerminalText(id), kColumns);
+}
+
 Result<DelegateChoices> ParseDelegateChoices(const std::vector<std::string>& choices) {
   DelegateChoices chosen;
+  for (const std::string& choice : choices) {
+    if (choice == choices.front()) continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "two delegates are chosen: " + choices.front() + " and " + choice,
+                     "give one of them");
+  }
   for (const std::string& choice : choices) {
     const size_t at = choice.find('=');
     const std::string delegate = choice.substr(0, at);
@@ -42,10 +54,20 @@ Result<std::map<std::string, ProfileLevel>> ParseDelegateLevels(
   for (const std::string& text : levels) {
     const size_t at = text.find('=');
     const std::string prefix = text.substr(0, at);
+    if (prefix.empty()) {
+      return MakeError(ErrorCode::kInvalidArgument, "level \"" + text + "\" names no delegate",
+                       "give DELEGATE=LEVEL, as openvino=layers, or a level for all");
+    }
     auto level = ParseProfileLevel(
         "level of " + prefix, at == std::string::npos ? "" : std::string_view(text).substr(at + 1));
     if (!level) return tl::unexpected(level.error());
-    parsed[prefix] = *level;
+    const auto [first, is_first] = parsed.emplace(prefix, *level);
+    if (!is_first && first->second != *level) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       "two levels of " + prefix + ": " + ProfileLevelName(first->second) +
+                           " and " + ProfileLevelName(*level),
+                       "give one of them");
+    }
   }
   return parsed;
 }
@@ -62,7 +84,7 @@ Result<std::unique_ptr<DelegateLoadOptions>> DelegateLoadOptions::Make(
   for (const auto& [prefix, level] : choices.levels) {
     std::string known;
     for (const std::string& backend : backends) {
-      known += (known.empty() ? "" : ", ") + prefix_of(backend);
+      known += (known.empty() ? "" : ", ") + ShownId(prefix_of(backend));
     }
     const bool found = std::any_of(
         backends.begin(), backends.end(),
@@ -98,7 +120,7 @@ Result<std::unique_ptr<DelegateLoadOptions>> DelegateLoadOptions::Make(
     if (made->map_.set_options(backends[i].c_str(), {options.data(), options.size()}) !=
         ::executorch::runtime::Error::Ok) {
       return MakeError(ErrorCode::kUnsupported,
-                       "backend \"" + backends[i] +
+                       "backend \"" + ShownId(backends[i]) +
                            "\" cannot be given options: ExecuTorch takes 8 backends in a method, "
                            "and names of up to 63 bytes");
     }

@@ -15,15 +15,18 @@
 
 namespace inferprobe::executorch_engine {
 
+// A backend's id for a message: it comes out of a file.
+std::string ShownId(const std::string& id);
+
 struct DelegateChoices {
   bool stock_openvino = false;
   bool async_openvino = false;
   std::map<std::string, ProfileLevel> levels;  // by prefix
 };
-// "openvino=ours", "openvino=async", "openvino=stock".
+// "openvino=ours", "openvino=async", "openvino=stock"; two that differ are refused.
 Result<DelegateChoices> ParseDelegateChoices(const std::vector<std::string>& choices);
 
-// "openvino=layers", "xnnpackbackend=off"; where one is named twice, the last counts.
+// "openvino=layers", "xnnpackbackend=off"; two that differ for one delegate are refused.
 Result<std::map<std::string, ProfileLevel>> ParseDelegateLevels(
     const std::vector<std::string>& levels);
 

@@ -271,7 +271,11 @@ TEST(DelegateChoices, OfTheCommandLine) {
       {{"openvino=ours"}, false, false, nullptr},
       {{"openvino=async"}, false, true, nullptr},
       {{"openvino=stock"}, true, false, nullptr},
-      {{"openvino=stock", "openvino=ours"}, false, false, nullptr},
+      {{"openvino=stock", "openvino=stock"}, true, false, nullptr},
+      {{"openvino=stock", "openvino=async"},
+       false,
+       false,
+       "two delegates are chosen: openvino=stock and openvino=async"},
       {{"openvino"}, false, false, "no such delegate to choose: \"openvino\""},
       {{"openvino=mine"}, false, false, "no such delegate to choose: \"openvino=mine\""},
       {{"xnnpack=stock"}, false, false, "no such delegate to choose: \"xnnpack=stock\""},
@@ -287,6 +291,52 @@ TEST(DelegateChoices, OfTheCommandLine) {
     EXPECT_EQ(parsed->stock_openvino, it.stock);
     EXPECT_EQ(parsed->async_openvino, it.async);
   }
+}
+
+struct Levels {
+  std::vector<std::string> given;
+  std::map<std::string, ProfileLevel> parsed;
+  const char* refused;
+};
+
+TEST(DelegateLevels, OfSingleDelegates) {
+  const std::vector<Levels> cases = {
+      {{}, {}, nullptr},
+      {{"openvino=layers", "xnnpackbackend=off"},
+       {{"openvino", ProfileLevel::kLayers}, {"xnnpackbackend", ProfileLevel::kOff}},
+       nullptr},
+      {{"a=off", "a=off"}, {{"a", ProfileLevel::kOff}}, nullptr},
+      {{"a=layers", "b=off", "a=off"}, {}, "two levels of a: layers and off"},
+      {{"=layers"}, {}, "level \"=layers\" names no delegate"},
+      {{"a="}, {}, "level of a: \"\" is not one of off, delegate, phases, layers"},
+  };
+  for (const Levels& it : cases) {
+    const auto parsed = ParseDelegateLevels(it.given);
+    if (it.refused != nullptr) {
+      ASSERT_FALSE(parsed);
+      EXPECT_EQ(parsed.error().message, it.refused);
+      continue;
+    }
+    ASSERT_TRUE(parsed);
+    EXPECT_EQ(*parsed, it.parsed);
+  }
+}
+
+// An id comes out of the program.
+TEST(Delegates, AnUnknownIdIsShownWithoutItsControlCharacters) {
+  std::string bytes = *base::ReadFile(Sample("vision_xnnpack.pte"));
+  const std::string known = "XnnpackBackend";
+  for (size_t at = bytes.find(known); at != std::string::npos; at = bytes.find(known, at)) {
+    bytes.replace(at, known.size(), "Bad\n\x1b[2JBacken");
+  }
+  const base::TemporaryFolder folder;
+  const std::string path = folder.File("bad.pte");
+  ASSERT_TRUE(base::WriteFileAtomically(path, bytes, base::Overwrite::kRefuse));
+  const auto engine = ExecutorchEngine::Load(Options(path));
+  ASSERT_FALSE(engine);
+  EXPECT_TRUE(engine.error().message.starts_with(
+      "the program needs backend Bad\\n\\x1b[2JBacken, which this build does not register"))
+      << engine.error().message;
 }
 
 }  // namespace

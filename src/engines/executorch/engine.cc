@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/text.h"
 #include "engines/executorch/backend_registration.h"
 #include "engines/executorch/bundled_cases.h"
 #include "engines/executorch/engine_error.h"
@@ -32,12 +31,6 @@ TensorSpec SpecOf(const PlanValue& value) {
     spec.name = "(" + value.what + ")";
   }
   return spec;
-}
-
-// An id comes out of a file.
-std::string ShownId(const std::string& id) {
-  constexpr size_t kColumns = 80;
-  return base::CutToWidth(base::TerminalText(id), kColumns);
 }
 
 }  // namespace
