@@ -44,14 +44,14 @@ def per_call(what: str) -> float:
     return (instructions(what, 2 * CALLS) - instructions(what, CALLS)) / CALLS
 
 
-# Seen with g++ 12: 173, 194 and 721 for a call with three phases; a fifth is left for other
+# Seen with g++ 12: 173, 194 and 809 for a call with three phases; a fifth is left for other
 # compilers. Most of the first two is the lock.
 @pytest.mark.parametrize(
     ("what", "most"),
     [
         pytest.param("off", 208, id="at level off"),
         pytest.param("silent", 233, id="at level phases, and nobody takes events"),
-        pytest.param("phases", 865, id="at level phases, with four events"),
+        pytest.param("phases", 970, id="at level phases, with four events"),
     ],
 )
 def test_a_call_costs_no_more_than(what: str, most: float) -> None:

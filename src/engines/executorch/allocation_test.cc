@@ -68,9 +68,11 @@ uint64_t WithNullTracer(const std::string& path, const std::vector<Tensor>& inpu
   auto program = LoadedProgram::Load(**tables);
   const PlanFacts facts = ReadPlan(*(*tables)->FindPlan("forward"));
   NullTracer tracer;
-  auto instance =
-      MethodInstance::Load({program->get(), &facts, "forward",
-                            *PlannedMemory::Make(facts.planned_buffers), nullptr, &tracer});
+  // At level off a backend is not given the tracer.
+  const auto level = DelegateLoadOptions::Make(facts.backends, AtDelegate(path).delegates, {});
+  auto instance = MethodInstance::Load({program->get(), &facts, "forward",
+                                        *PlannedMemory::Make(facts.planned_buffers), nullptr,
+                                        &tracer, (*level)->map()});
   EXPECT_TRUE(instance);
   EXPECT_TRUE((*instance)->SetInputs(inputs));
   return OfARun([&] {
@@ -84,7 +86,7 @@ class Allocating : public testing::TestWithParam<const char*> {};
 TEST_P(Allocating, AnObservedRunAddsNothing) {
   const std::string path = Sample(std::string(GetParam()) + ".pte");
   Recording recording;
-  auto engine = LoadOrFail(Options(path));
+  auto engine = LoadOrFail(AtDelegate(path));
   const auto inputs = measure::ResolveInputs(engine->inputs(), {})->tensors;
   ASSERT_TRUE(engine->SetInputs(inputs));
   ASSERT_TRUE(engine->PrepareObserved());

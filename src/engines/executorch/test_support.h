@@ -56,6 +56,12 @@ inline measure::LoadOptions Options(std::string path, std::string method = "forw
   options.data_files = std::move(data);
   return options;
 }
+// As perf has it unasked.
+inline measure::LoadOptions AtDelegate(const std::string& path) {
+  measure::LoadOptions options = Options(path);
+  options.delegates.level = ProfileLevel::kDelegate;
+  return options;
+}
 
 // By libexecutorch.so's own function, as a library that was there before us does it.
 inline ::executorch::runtime::Error RegisterBehindOurBack(

@@ -95,12 +95,6 @@ std::vector<Event> EventsOf(const std::vector<NamedCell>& cells) {
   return events;
 }
 
-measure::LoadOptions AtDelegate(const std::string& path) {
-  measure::LoadOptions options = Options(path);
-  options.delegates.level = ProfileLevel::kDelegate;
-  return options;
-}
-
 class TracerOnSample : public testing::TestWithParam<const char*> {};
 
 TEST_P(TracerOnSample, RecordsTheEventsOfEtdumpInItsOrder) {
