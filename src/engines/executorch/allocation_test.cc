@@ -7,6 +7,8 @@
 
 #include "engines/executorch/null_tracer.h"
 #include "engines/executorch/test_support.h"
+#include "engines/executorch/wrapped_backend.h"
+#include "inferprobe/executorch_delegate.h"
 
 namespace {
 std::atomic<uint64_t> g_allocations{0};
@@ -107,6 +109,43 @@ INSTANTIATE_TEST_SUITE_P(Each, Allocating,
                          testing::Values("vision_portable", "vision_xnnpack", "text_portable",
                                          "text_xnnpack", "regions50_xnnpack"),
                          [](const auto& sample) { return std::string(sample.param); });
+
+class IdleBackend final : public et::BackendInterface {
+ public:
+  ~IdleBackend() override = default;
+  [[nodiscard]] bool is_available() const override { return true; }
+  et::Result<et::DelegateHandle*> init(et::BackendInitContext& /*context*/,
+                                       et::FreeableBuffer* /*processed*/,
+                                       et::ArrayRef<et::CompileSpec> /*specs*/) const override {
+    return static_cast<et::DelegateHandle*>(nullptr);
+  }
+  et::Error execute(et::BackendExecutionContext& /*context*/, et::DelegateHandle* /*handle*/,
+                    et::Span<et::EValue*> /*args*/) const override {
+    return et::Error::Ok;
+  }
+};
+
+// The samples cannot tell: all that they are compared with goes through the wrapper, too.
+TEST(Allocating, AWrappedCallAddsNothing) {
+  IdleBackend idle;
+  const WrappedBackend wrapped("IdleBackend", &idle);
+  NullTracer tracer;
+  for (const ProfileLevel level : {ProfileLevel::kOff, ProfileLevel::kDelegate}) {
+    ProfileConfig config;
+    config.level = level;
+    auto options = executorch_delegate::OptionsOf("idlebackend", config);
+    ASSERT_TRUE(options);
+    et::BackendInitContext load(nullptr, &tracer, "forward", nullptr,
+                                {options->data(), options->size()});
+    et::FreeableBuffer processed("", 0, nullptr);
+    auto handle = wrapped.init(load, &processed, {});
+    ASSERT_TRUE(handle.ok());
+    et::BackendExecutionContext context(&tracer, nullptr, "forward");
+    EXPECT_EQ(OfARun([&] { ASSERT_EQ(wrapped.execute(context, *handle, {}), et::Error::Ok); }), 0U)
+        << ProfileLevelName(level);
+    wrapped.destroy(*handle);
+  }
+}
 
 TEST(Allocating, IsSeen) {
   EXPECT_GT(Allocations([] { delete new volatile int(1); }), 0U);
