@@ -14,7 +14,7 @@
 
 #include "inferprobe/config.h"
 
-extern "C" int inferprobe_register_openvino_delegate();
+extern "C" int inferprobe_register_openvino_delegate();  // NOLINT(readability-identifier-naming)
 
 namespace {
 

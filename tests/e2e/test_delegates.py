@@ -210,7 +210,11 @@ SIDECAR = re.compile(r"openvino_small\.forward\.[0-9a-f]{16}-0\.(.*)")
     [
         ("perfetto", "layers", ["trace.pftrace"]),
         ("perfetto", "delegate", ["trace.pftrace"]),
-        ("trex", "layers", ["layers.json", "layers.metadata.json", "trace.json", "trace.metadata.json"]),
+        (
+            "trex",
+            "layers",
+            ["layers.json", "layers.metadata.json", "trace.json", "trace.metadata.json"],
+        ),
         ("trex", "phases", ["trace.json", "trace.metadata.json"]),
     ],
 )
