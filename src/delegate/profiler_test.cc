@@ -360,6 +360,30 @@ TEST(DelegateProfiler, AFullTimelineHoldsWholeCallsAndSaysHowManyItLeftOut) {
   EXPECT_EQ(recording->profile.slices.size(), recording->profile.runs.size() * 10);
 }
 
+TEST(DelegateProfiler, ACallThatIsTooLongForWhatIsLeftGoesAsAWhole) {
+  const base::TemporaryFolder folder;
+  DoubleEngine engine;
+  constexpr uint64_t kCalls = EventLog::kCapacity / 4 - 2;
+  std::string path;
+  {
+    const auto profiler =
+        Made(WithFiles(&engine, ProfileFormat::kPerfetto, folder.path(), "eeeeeeeeeeeeeeee"));
+    for (uint64_t i = 0; i <= kCalls; ++i) {
+      DelegateCall call(profiler.get(), nullptr);
+      for (int k = 0; k < (i == kCalls ? 20 : 3); ++k) {
+        const PhaseScope phase(call, Phase::kInferHost);
+      }
+      call.Finish(CallMode::kBlocking);
+    }
+    ASSERT_TRUE(profiler->Close());
+    EXPECT_EQ(profiler->stats().sidecar_calls_left_out, 1U);
+    path = folder.File("model.forward." + profiler->engine_id() + ".trace.pftrace");
+  }
+  const auto recording = perfetto::ReadTrace(path, {});
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_EQ(recording->profile.slices.size(), kCalls * 4);
+}
+
 TEST(DelegateProfiler, AnotherFormatOrFolderKeepsTheLayersAndBeginsTheirSums) {
   const base::TemporaryFolder folder;
   DoubleEngine engine;
