@@ -85,8 +85,8 @@ def test_files_of_an_engine_that_died_are_not_said_to_be_written(
     run: Run, fake_env: dict[str, str], fake_model: Model, tmp_path: pathlib.Path
 ) -> None:
     (tmp_path / "kd").mkdir()
-    flags = ("--iterations", 50, "--output", "kd/r.json", "--profile-format", "trex")
-    flags += ("--profile-path-prefix", "kd")
+    files = ("--profile-format", "trex", "--profile-path-prefix", "kd")
+    flags = ("--iterations", 50, "--output", "kd/r.json", *files)
     died = run("perf", fake_model(crash_at=60), *FAKE, *flags, env=fake_env)
     assert died.returncode == 1
     assert died.stdout.splitlines()[-1].split() == ["wrote", "kd/r.json"]

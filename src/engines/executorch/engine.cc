@@ -90,7 +90,7 @@ Result<std::unique_ptr<ExecutorchEngine>> ExecutorchEngine::Load(
   auto memory = PlannedMemory::Make(engine->facts_.planned_buffers);
   if (!memory) return tl::unexpected(memory.error());
   engine->memory_ = std::move(*memory);
-  ProfileConfig off;  // said, so that the process-wide switch leaves this instance alone
+  ProfileConfig off;  // said, so that the switch leaves it alone, unless it overrides
   auto instance = engine->MakeInstance(engine->memory_, nullptr, off);
   if (!instance) return tl::unexpected(instance.error());
   engine->plain_ = std::move(*instance);

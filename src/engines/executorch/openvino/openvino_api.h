@@ -98,8 +98,6 @@ struct Version {  // ov_version_t
     Status(const CompiledModel*, size_t*))                                                 \
   X(compiled_model_outputs_size, ov_compiled_model_outputs_size,                           \
     Status(const CompiledModel*, size_t*))                                                 \
-  X(compiled_model_get_property, ov_compiled_model_get_property,                           \
-    Status(const CompiledModel*, const char*, char**))                                     \
   X(compiled_model_create_infer_request, ov_compiled_model_create_infer_request,           \
     Status(const CompiledModel*, InferRequest**))                                          \
   X(compiled_model_free, ov_compiled_model_free, void(CompiledModel*))                     \
@@ -107,19 +105,15 @@ struct Version {  // ov_version_t
     Status(InferRequest*, size_t, const Tensor*))                                          \
   X(infer_request_set_output_tensor_by_index, ov_infer_request_set_output_tensor_by_index, \
     Status(InferRequest*, size_t, const Tensor*))                                          \
-  X(infer_request_get_output_tensor_by_index, ov_infer_request_get_output_tensor_by_index, \
-    Status(const InferRequest*, size_t, Tensor**))                                         \
   X(infer_request_infer, ov_infer_request_infer, Status(InferRequest*))                    \
   X(infer_request_start_async, ov_infer_request_start_async, Status(InferRequest*))        \
   X(infer_request_wait, ov_infer_request_wait, Status(InferRequest*))                      \
-  X(infer_request_cancel, ov_infer_request_cancel, Status(InferRequest*))                  \
   X(infer_request_get_profiling_info, ov_infer_request_get_profiling_info,                 \
     Status(const InferRequest*, ProfilingInfoList*))                                       \
   X(infer_request_free, ov_infer_request_free, void(InferRequest*))                        \
   X(profiling_info_list_free, ov_profiling_info_list_free, void(ProfilingInfoList*))       \
   X(tensor_create_from_host_ptr, ov_tensor_create_from_host_ptr,                           \
     Status(ElementType, Shape, void*, Tensor**))                                           \
-  X(tensor_get_shape, ov_tensor_get_shape, Status(const Tensor*, Shape*))                  \
   X(tensor_free, ov_tensor_free, void(Tensor*))                                            \
   X(shape_create, ov_shape_create, Status(int64_t, const int64_t*, Shape*))                \
   X(shape_free, ov_shape_free, Status(Shape*))
