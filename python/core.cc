@@ -21,6 +21,7 @@
 #include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
 #include "inferprobe/config.h"
+#include "measure/level_choices.h"
 #include "measure/perf.h"
 #include "report/perf_text.h"
 
@@ -114,11 +115,14 @@ Shown Perf(std::string model, std::string worker_program, std::string method,
            std::vector<std::string> inputs, std::vector<std::string> data_files,
            std::optional<uint64_t> iterations, std::optional<double> duration_s, uint64_t warmup,
            uint32_t processes, int threads, std::optional<uint64_t> seed, std::string output,
-           std::string trace, std::string etdump, bool force, std::string level,
-           std::string profile_format, std::string profile_path_prefix,
-           std::vector<std::string> delegates) {
+           std::string trace, std::string etdump, bool force,
+           const std::vector<std::string>& levels, std::string profile_format,
+           std::string profile_path_prefix, std::vector<std::string> delegates) {
   measure::PerfOptions options;
-  options.level = std::move(level);
+  auto parsed = measure::ParseLevelChoices(levels);
+  if (!parsed) Raise(parsed.error());
+  options.level = std::move(parsed->all);
+  options.delegate_levels = std::move(parsed->of_delegates);
   options.profile_format = std::move(profile_format);
   options.profile_path_prefix = std::move(profile_path_prefix);
   options.delegates = std::move(delegates);
@@ -165,12 +169,13 @@ NB_MODULE(_core, module) {
              nb::arg("worker_program"), nb::arg("method"), nb::arg("inputs"), nb::arg("data_files"),
              nb::arg("iterations").none(), nb::arg("duration_s").none(), nb::arg("warmup"),
              nb::arg("processes"), nb::arg("threads"), nb::arg("seed").none(), nb::arg("output"),
-             nb::arg("trace"), nb::arg("etdump"), nb::arg("force"), nb::arg("level"),
+             nb::arg("trace"), nb::arg("etdump"), nb::arg("force"), nb::arg("levels"),
              nb::arg("profile_format"), nb::arg("profile_path_prefix"), nb::arg("delegates"));
   module.def("load", &inferprobe::python::Load, nb::arg("path"));
   module.def("set_profile_execution", &inferprobe::python::SwitchExecution, nb::arg("enabled"),
              nb::arg("override_methods"));
   module.def("set_profile_format", &inferprobe::python::SwitchFormat, nb::arg("name"));
   module.def("set_profile_path_prefix", &inferprobe::python::SwitchPathPrefix, nb::arg("folder"));
+  module.def("last_delegate_error", [] { return inferprobe::LastDelegateError(); });
   module.def("get_profile_config", &inferprobe::python::SwitchState);
 }

@@ -33,6 +33,10 @@ INFERPROBE_API uint64_t inferprobe_get_profile_generation(void);
 
 INFERPROBE_API const char* inferprobe_profile_error(void);
 
+/* What a delegate on the kit found wrong last on this thread, as when its program could not be
+ * loaded; "" if nothing was. */
+INFERPROBE_API const char* inferprobe_last_delegate_error(void);
+
 #ifdef __cplusplus
 }
 #endif

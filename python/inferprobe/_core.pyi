@@ -17,7 +17,7 @@ def perf(
     trace: str,
     etdump: str,
     force: bool,
-    level: str,
+    levels: list[str],
     profile_format: str,
     profile_path_prefix: str,
     delegates: list[str],
@@ -30,5 +30,6 @@ def load(path: str) -> tuple[str, str]:
 def set_profile_execution(enabled: bool, override_methods: bool) -> None: ...
 def set_profile_format(name: str) -> None: ...
 def set_profile_path_prefix(folder: str) -> None: ...
+def last_delegate_error() -> str: ...
 def get_profile_config() -> tuple[bool, str, str, int]:
     """Whether it is on, the format, the folder, and the number of updates so far."""

@@ -47,6 +47,14 @@ def get_profile_path_prefix() -> str:
     return _core.get_profile_config()[2]
 
 
+def last_delegate_error() -> str:
+    """What one of our delegates found wrong last on this thread; "" if nothing was.
+
+    ExecuTorch passes on a code alone when a program cannot be loaded, and cuts its log's lines.
+    """
+    return _core.last_delegate_error()
+
+
 def register_openvino_delegate() -> None:
     """Our OpenVINO delegate, for ExecuTorch's Python runtime in this process.
 

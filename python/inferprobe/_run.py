@@ -38,7 +38,7 @@ def run(
     trace: Path_ | None = None,
     etdump: Path_ | None = None,
     force: bool = False,
-    level: str = "delegate",
+    level: str | Iterable[str] = "delegate",
     profile_format: str = "etdump",
     profile_path_prefix: Path_ | None = None,
     delegates: Iterable[str] = (),
@@ -55,7 +55,8 @@ def run(
     output, trace, etdump: files to write: the result as JSON, a Perfetto trace, an ETDump. An
         existing one is refused without `force`.
     level: what is seen of delegates: "off", "delegate" (each call), "phases" (its host phases),
-        "layers" (the engine's own; reading them costs time and may change scheduling).
+        "layers" (the engine's own; reading them costs time and may change scheduling). Of one
+        delegate alone: "openvino=layers". Or a list of them: ["off", "openvino=layers"].
     profile_format: where layers go: "etdump" (into the result and its traces), or files of
         "perfetto" or "trex" in the folder `profile_path_prefix`.
     delegates: which delegate runs behind an id that has several: ["openvino=ours"],
@@ -70,11 +71,12 @@ def run(
     _check("seed", seed, 0, 2**64 - 1)
     if not isinstance(method, str):
         raise Error("invalid_argument", f"method is {method!r}", "give a name")
-    for name, value in (("level", level), ("profile_format", profile_format)):
-        if not isinstance(value, str):
-            raise Error("invalid_argument", f"{name} is {value!r}", "give a name")
+    if not isinstance(profile_format, str):
+        raise Error("invalid_argument", f"profile_format is {profile_format!r}", "give a name")
     if isinstance(delegates, str):
         raise Error("invalid_argument", "delegates is one text", "give a list of them")
+    chosen = _texts("delegates", delegates)
+    levels = _texts("level", (level,) if isinstance(level, str) else level)
     if isinstance(data, str | bytes | os.PathLike):
         raise Error("invalid_argument", "data is one path", "give a list of them")
     with _scratch_folder() as folder:
@@ -97,10 +99,10 @@ def run(
                 trace=path_text("trace", trace),
                 etdump=path_text("etdump", etdump),
                 force=force,
-                level=level,
+                levels=levels,
                 profile_format=profile_format,
                 profile_path_prefix=path_text("profile_path_prefix", profile_path_prefix),
-                delegates=list(delegates),
+                delegates=chosen,
             )
         except Error as error:
             raise Error(error.code, _without(error.message, arrays), error.hint) from None
@@ -137,6 +139,17 @@ def _check(name: str, value: int | None, least: int, most: int) -> None:
             f"{name} is {value!r}",
             f"give a whole number from {least} to {most}",
         )
+
+
+def _texts(name: str, values: Iterable[str]) -> list[str]:
+    try:
+        texts = list(values)
+    except TypeError:
+        raise Error("invalid_argument", f"{name} is {values!r}", "give texts") from None
+    for text in texts:
+        if not isinstance(text, str):
+            raise Error("invalid_argument", f"{name}: {text!r} is no text", "give texts")
+    return texts
 
 
 def _input_arguments(inputs: Inputs | None, folder: Path, arrays: dict[str, str]) -> list[str]:

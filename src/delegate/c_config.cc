@@ -8,6 +8,7 @@
 namespace {
 
 thread_local std::string t_error;
+thread_local std::string t_delegate_error;
 thread_local std::string t_format;
 thread_local std::string t_folder;
 
@@ -50,3 +51,8 @@ const char* inferprobe_get_profile_path_prefix(void) {
 uint64_t inferprobe_get_profile_generation(void) { return inferprobe::GlobalProfilingGeneration(); }
 
 const char* inferprobe_profile_error(void) { return t_error.c_str(); }
+
+const char* inferprobe_last_delegate_error(void) {
+  t_delegate_error = inferprobe::LastDelegateError();
+  return t_delegate_error.c_str();
+}

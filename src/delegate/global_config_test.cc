@@ -81,6 +81,14 @@ TEST_F(GlobalConfig, TheSameFromC) {
   EXPECT_TRUE(GetGlobalProfilingConfig().overrides_methods);
 }
 
+TEST_F(GlobalConfig, WhatADelegateRefusedIsOfOneThreadAlsoFromC) {
+  SetLastDelegateError({ErrorCode::kInvalidArgument, "openvino_profile_level: it is wrong", ""});
+  EXPECT_STREQ(inferprobe_last_delegate_error(), "openvino_profile_level: it is wrong");
+  std::thread([] { EXPECT_STREQ(inferprobe_last_delegate_error(), ""); }).join();
+  ClearLastDelegateError();
+  EXPECT_STREQ(inferprobe_last_delegate_error(), "");
+}
+
 // Whether it is on and whether it overrides are only ever set as a pair: a copy shows one of them.
 TEST_F(GlobalConfig, ACopyIsNeverHalfChanged) {
   const uint64_t before = GlobalProfilingGeneration();
