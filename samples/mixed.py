@@ -86,7 +86,7 @@ class Twins(nn.Module):
         return torch.softmax(torch.atan(torch.softmax(x, -1)), -1)
 
 
-def _openvino(level: str = "") -> Partitioner:
+def _openvino(level: str = "", *, wait_apart: bool = False) -> Partitioner:
     # The backend's package imports its quantizer, which needs nncf, 1 GB; nothing here does.
     name = "executorch.backends.openvino.quantizer"
     for module_name in (name, f"{name}.quantizer"):
@@ -101,6 +101,8 @@ def _openvino(level: str = "") -> Partitioner:
     specs = [CompileSpec("device", b"CPU")]
     if level:
         specs.append(CompileSpec("openvino_profile_level", level.encode()))
+    if wait_apart:
+        specs.append(CompileSpec("openvino_async", b"1"))
     return OpenvinoPartitioner(specs)
 
 
@@ -164,5 +166,7 @@ def export(out: Writer) -> None:
         for level in (*LEVELS, "verbose"):
             name = f"openvino_small_{level}"
             _program(out, name, small, (row,), [_openvino(level)], [openvino])
+        wait_apart = [_openvino("phases", wait_apart=True)]
+        _program(out, "openvino_small_async", small, (row,), wait_apart, [openvino])
     with _compiled_once():
         _program(out, "openvino_twins", Twins(), (row,), [_openvino()], [openvino] * 2)

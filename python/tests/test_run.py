@@ -97,6 +97,19 @@ def test_wrong_arguments_are_errors_with_a_code(
     assert error.value.message
 
 
+@pytest.mark.parametrize(
+    ("level", "said"),
+    [
+        ("layers", "layers"),
+        ("xnnpackbackend=off", "delegate, xnnpackbackend=off"),
+        (["off", "xnnpackbackend=layers"], "off, xnnpackbackend=layers"),
+    ],
+)
+def test_levels_are_for_all_or_by_name(samples: Path, level: str | list[str], said: str) -> None:
+    result = inferprobe.run(samples / MODEL, level=level, iterations=3, warmup=0)
+    assert result.settings.level == said
+
+
 def test_a_wrong_shape_is_refused_with_what_is_expected(samples: Path) -> None:
     with pytest.raises(inferprobe.Error) as error:
         inferprobe.run(samples / MODEL, inputs=[np.zeros((2, 2), np.float32)], iterations=3)

@@ -162,6 +162,32 @@ assert inferprobe._core.get_profile_config()[3] == before[3] + 2
     assert json.loads(done.stdout.splitlines()[-1]) == [True, "perfetto", str(tmp_path)]
 
 
+def test_what_a_delegate_refused_is_told_in_full(mixed_samples: pathlib.Path) -> None:
+    """Of the thread that loaded."""
+    program = str(mixed_samples / "openvino_small_verbose.pte")
+    source = f"""
+import threading, warnings
+warnings.simplefilter("ignore")
+import inferprobe
+inferprobe.register_openvino_delegate()
+from executorch.extension.pybindings import portable_lib
+assert inferprobe.last_delegate_error() == ""
+try:
+    portable_lib._load_for_executorch({program!r}).forward([])
+except RuntimeError:
+    print(inferprobe.last_delegate_error())
+thread = threading.Thread(target=lambda: print(repr(inferprobe.last_delegate_error())))
+thread.start()
+thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        'openvino_profile_level: "verbose" is not one of off, delegate, phases, layers',
+        "''",
+    ]
+
+
 def test_too_late_is_said() -> None:
     source = """
 import warnings

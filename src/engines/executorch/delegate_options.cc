@@ -107,11 +107,13 @@ Result<std::unique_ptr<DelegateLoadOptions>> DelegateLoadOptions::Make(
     if (openvino) {
       auto choice = kit::MakeOption(kOpenvinoChoiceKey,
                                     std::string_view(choices.stock_openvino ? "stock" : "ours"));
-      auto async = kit::MakeOption("openvino_async", choices.async_openvino);
       if (!choice) return tl::unexpected(choice.error());
-      if (!async) return tl::unexpected(async.error());
       options->push_back(*choice);
-      if (!choices.stock_openvino) options->push_back(*async);
+      if (!choices.stock_openvino && choices.async_openvino) {
+        auto async = kit::MakeOption("openvino_async", *choices.async_openvino);
+        if (!async) return tl::unexpected(async.error());
+        options->push_back(*async);
+      }
     }
     made->options_.push_back(std::move(*options));
   }

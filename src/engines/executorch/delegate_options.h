@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ std::string ShownId(const std::string& id);
 
 struct DelegateChoices {
   bool stock_openvino = false;
-  bool async_openvino = false;
+  std::optional<bool> async_openvino;          // not chosen: as the program has it
   std::map<std::string, ProfileLevel> levels;  // by prefix
 };
 // "openvino=ours", "openvino=async", "openvino=stock"; two that differ are refused.

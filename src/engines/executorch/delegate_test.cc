@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -261,13 +262,13 @@ TEST(Delegates, MethodsAtDifferentLevelsLeaveEachOtherAlone) {
 struct Choice {
   std::vector<std::string> given;
   bool stock;
-  bool async;
+  std::optional<bool> async;
   const char* refused;
 };
 
 TEST(DelegateChoices, OfTheCommandLine) {
   const std::vector<Choice> cases = {
-      {{}, false, false, nullptr},
+      {{}, false, std::nullopt, nullptr},
       {{"openvino=ours"}, false, false, nullptr},
       {{"openvino=async"}, false, true, nullptr},
       {{"openvino=stock"}, true, false, nullptr},
