@@ -3,34 +3,9 @@
 // malloc.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstddef>
-
+#include "base/counting_malloc.h"
 #include "inferprobe/delegate.h"
 #include "inferprobe/recorder.h"
-
-namespace {
-std::atomic<uint64_t> g_allocations{0};
-}
-
-extern "C" {
-void* __libc_malloc(size_t bytes);                // NOLINT: glibc's
-void* __libc_calloc(size_t count, size_t bytes);  // NOLINT
-void* __libc_realloc(void* old, size_t bytes);    // NOLINT
-
-void* malloc(size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(bytes);
-}
-void* calloc(size_t count, size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_calloc(count, bytes);
-}
-void* realloc(void* old, size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_realloc(old, bytes);
-}
-}
 
 namespace inferprobe {
 namespace {
@@ -85,9 +60,9 @@ uint64_t AllocationsOfCalls(ProfileLevel level, EventSink* sink) {
   auto profiler = DelegateProfiler::Create(std::move(options));
   EXPECT_TRUE(profiler);
   if (level != ProfileLevel::kOff) Calls(profiler->get(), sink, 1);
-  const uint64_t before = g_allocations.load();
+  const uint64_t before = base::g_allocations.load();
   Calls(profiler->get(), sink, 1000);
-  return g_allocations.load() - before;
+  return base::g_allocations.load() - before;
 }
 
 TEST(DelegateAllocations, NoneOnceTheFirstCallIsOver) {

@@ -2,39 +2,17 @@
 // a disabled one makes none at all. A program of its own, because it replaces malloc.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstddef>
 #include <thread>
 
+#include "base/counting_malloc.h"
 #include "inferprobe/recorder.h"
 #include "inferprobe/scope.h"
 #include "record/ring_writer.h"
 
-namespace {
-std::atomic<uint64_t> g_allocations{0};
-}
-
-extern "C" {
-void* __libc_malloc(size_t bytes);                // NOLINT: glibc's
-void* __libc_calloc(size_t count, size_t bytes);  // NOLINT
-void* __libc_realloc(void* old, size_t bytes);    // NOLINT
-
-void* malloc(size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(bytes);
-}
-void* calloc(size_t count, size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_calloc(count, bytes);
-}
-void* realloc(void* old, size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_realloc(old, bytes);
-}
-}
-
 namespace inferprobe {
 namespace {
+
+using base::Allocations;
 
 void ManyScopes() {
   static constinit Site phase("phase");
@@ -47,13 +25,6 @@ void ManyScopes() {
     chain.Next(phase);
     INFERPROBE_COUNTER("count", i);
   }
-}
-
-template <typename Body>
-uint64_t Allocations(const Body& body) {
-  const uint64_t before = g_allocations.load();
-  body();
-  return g_allocations.load() - before;
 }
 
 TEST(Allocations, AreSeen) {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import pathlib
-import re
 import shutil
-import subprocess
 
 import pytest
+from callgrind import instructions_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("INFERPROBE_BUILD", ROOT / "build/test"))
@@ -26,18 +25,7 @@ def tools_are_there() -> None:
 
 
 def instructions(what: str, n: int) -> int:
-    done = subprocess.run(
-        [
-            *("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"),
-            *(str(PROGRAM), what, str(n)),
-        ],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    assert found, done.stderr
-    return int(found[1])
+    return instructions_of(PROGRAM, what, n)
 
 
 def per_call(what: str) -> float:

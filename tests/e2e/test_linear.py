@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 
 import pytest
+from callgrind import instructions_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("INFERPROBE_BUILD", ROOT / "build/test"))
@@ -35,18 +35,7 @@ def make(path: pathlib.Path, operators: int, shape: str) -> pathlib.Path:
 
 def instructions(command: str, operators: int, shape: str, folder: pathlib.Path) -> int:
     file = make(folder / f"{operators}.etdp", operators, shape)
-    done = subprocess.run(
-        [
-            *("valgrind", "--tool=callgrind", f"--callgrind-out-file={folder / 'callgrind'}"),
-            *(command, "show", str(file)),
-        ],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    assert found, done.stderr
-    return int(found[1])
+    return instructions_of(command, "show", file)
 
 
 @pytest.mark.parametrize("shape", SHAPES + DELEGATES)

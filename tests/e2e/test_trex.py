@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from callgrind import instructions_of
 from conftest import SOURCE, Run
 
 FIXTURES = SOURCE / "tests" / "fixtures" / "trex"
@@ -110,18 +109,7 @@ def test_twice_the_layers_take_twice_the_instructions(
     def instructions(layers: int) -> int:
         profile = write_layers(tmp_path / f"{layers}.json", layers)
         out = [] if arguments == ["show"] else [str(tmp_path / "out.json")]
-        done = subprocess.run(
-            [
-                *("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path / 'cg'}"),
-                *(command, arguments[0], str(profile), *out, *arguments[1:]),
-            ],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        found = re.search(r"Collected : (\d+)", done.stderr)
-        assert found, done.stderr
-        return int(found[1])
+        return instructions_of(command, arguments[0], profile, *out, *arguments[1:])
 
     least = instructions(1)  # what the program needs for any file
     once, twice = instructions(2000) - least, instructions(4000) - least

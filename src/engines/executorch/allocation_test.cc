@@ -2,56 +2,18 @@
 // behalf. A program of its own, because it replaces malloc.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstddef>
-
+#include "base/counting_malloc.h"
 #include "engines/executorch/null_tracer.h"
 #include "engines/executorch/test_support.h"
 #include "engines/executorch/wrapped_backend.h"
 #include "inferprobe/executorch_delegate.h"
 
-namespace {
-std::atomic<uint64_t> g_allocations{0};
-}
-
-// Visible, so that the wheel's libraries call these, too.
-#define COUNTED __attribute__((visibility("default")))
-extern "C" {
-void* __libc_malloc(size_t bytes);                      // NOLINT: glibc's
-void* __libc_calloc(size_t count, size_t bytes);        // NOLINT
-void* __libc_realloc(void* old, size_t bytes);          // NOLINT
-void* __libc_memalign(size_t alignment, size_t bytes);  // NOLINT
-
-COUNTED void* malloc(size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_malloc(bytes);
-}
-COUNTED void* calloc(size_t count, size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_calloc(count, bytes);
-}
-COUNTED void* realloc(void* old, size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  return __libc_realloc(old, bytes);
-}
-COUNTED int posix_memalign(void** block, size_t alignment, size_t bytes) {
-  g_allocations.fetch_add(1, std::memory_order_relaxed);
-  *block = __libc_memalign(alignment, bytes);
-  return *block == nullptr ? 12 : 0;
-}
-}
-
 namespace inferprobe::executorch_engine {
 namespace {
 
-namespace et = ::executorch::runtime;
+using base::Allocations;
 
-template <typename Body>
-uint64_t Allocations(const Body& body) {
-  const uint64_t before = g_allocations.load();
-  body();
-  return g_allocations.load() - before;
-}
+namespace et = ::executorch::runtime;
 
 // The steady number of a run, which must be the same three times.
 template <typename Run>
