@@ -187,6 +187,15 @@ FIELDS: tuple[Field, ...] = (
         "How many.",
     ),
     Field(
+        "source.notes",
+        "notes",
+        None,
+        None,
+        None,
+        False,
+        "For people, as the file has them; absent where there is none.",
+    ),
+    Field(
         "model",
         "model",
         None,
@@ -1723,7 +1732,7 @@ FIELDS: tuple[Field, ...] = (
         None,
         None,
         False,
-        "Name of the engine's track.",
+        "Name of the track.",
     ),
     Field(
         "sums[].name",
@@ -1732,7 +1741,7 @@ FIELDS: tuple[Field, ...] = (
         None,
         None,
         False,
-        "Name of the layer.",
+        "Name of the layer, or of the host's phase.",
     ),
     Field(
         "sums[].kind",
@@ -1786,7 +1795,16 @@ FIELDS: tuple[Field, ...] = (
         "derived",
         None,
         True,
-        "Of the sums of its track.",
+        "Of the sums of its track; of a delegate's host phase, of its whole call, which has none itself.",
+    ),
+    Field(
+        "sums[].error_ns",
+        "error_ns",
+        "ns",
+        None,
+        None,
+        False,
+        "By so much the mean may be off: it comes from the engine's running mean. A mean that is not above it is below_resolution. Absent where the file tells none.",
     ),
     Field(
         "modules",

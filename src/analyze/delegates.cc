@@ -175,7 +175,7 @@ class DelegateWriter {
   }
 
   static void SetTelescoped(double mean_ns, const TelescopedMeans::Readings& readings,
-                            double calls_per_run, double call_mean_ns, OpRow& op) {
+                            double calls_per_run, double whole_ns, OpRow& op) {
     const auto below = [](const char* what, double value_ns, double error_ns) {
       return profile::Missing{
           Status::kBelowResolution,
@@ -185,7 +185,7 @@ class DelegateWriter {
     const double error_ns = readings.error_ns * calls_per_run;
     op.mean_ns = error_ns > mean_ns ? Metric<double>(below("the mean", mean_ns, error_ns))
                                     : Metric<double>(mean_ns);
-    op.share = call_mean_ns > 0 ? Metric<double>(mean_ns / call_mean_ns) : op.share;
+    op.share = whole_ns > 0 ? Metric<double>(mean_ns / whole_ns) : op.share;
     const double single_ns = readings.single_error_ns * calls_per_run;
     if (op.p50_ns && single_ns > *op.p50_ns) {
       op.p50_ns = below("the time of one run", *op.p50_ns, single_ns);
@@ -213,11 +213,15 @@ class DelegateWriter {
         reported_ns = base::SaturatingAdd(
             reported_ns, WholeNs(*telescoped_ns * static_cast<double>(table_.runs)));
         count += op.calls;
-        SetTelescoped(*telescoped_ns, *readings, call.calls_per_run, result->host_ns, op);
+        SetTelescoped(*telescoped_ns, *readings, call.calls_per_run,
+                      static_cast<double>(host.total_ns) / static_cast<double>(table_.runs), op);
         result->layers.push_back(op);
         continue;
       }
       if (op.parent == call.id) {
+        if (op.share && host.total_ns > 0) {
+          op.share = static_cast<double>(op.total_ns) / static_cast<double>(host.total_ns);
+        }
         reported_ns = base::SaturatingAdd(reported_ns, op.total_ns);
         count += op.calls;
       }

@@ -4,7 +4,8 @@
 // The rule that people break: a call's layers are what was reported in that call, not in another
 // delegate call inside it; and reports are compared with the call, never added to it. Where the
 // delegate has a whole-call event of its own, they are compared with that: what the runtime does
-// around it, and reading the layers, is none of the engine's time.
+// around it, and reading the layers, is none of the engine's time. Shares and coverage are of the
+// same.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // The layers of a file that has sums of calls, and not the calls: see profile/sum_note.h.
 //
-// The rule that people break: a share is of the sums of the same track, and of nothing else. They
-// are no part of any run.
+// The rule that people break: a share is of the sums of the same track, and of nothing else; and
+// rows may contain each other. Where a delegate's whole call (PREFIX.delegate) is among them, its
+// phases (PREFIX.…) have shares of that, and it has none. They are no part of any run.
 #pragma once
 
 #include <vector>

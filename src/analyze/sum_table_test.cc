@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string_view>
 
 #include "analyze/slice_table.h"
 #include "profile/sum_note.h"
@@ -20,8 +21,10 @@ class SumTable : public testing::Test {
       track.kind = profile::Kind::kEngineReported;
     }
   }
-  void Add(uint16_t track, uint64_t calls, int64_t total_ns, std::optional<double> median_ns) {
+  void Add(uint16_t track, uint64_t calls, int64_t total_ns, std::optional<double> median_ns,
+           std::string_view name = "conv", std::optional<int64_t> error_ns = {}) {
     profile::SumNote note;
+    note.error_ns = error_ns;
     note.calls = calls;
     note.total_ns = total_ns;
     note.median_ns = median_ns;
@@ -29,7 +32,7 @@ class SumTable : public testing::Test {
     args.metadata = static_cast<uint32_t>(profile_.metadata.size());
     profile_.metadata.push_back(profile::WriteSumNote(note));
     profile::Slice& slice = profile_.slices.emplace_back();
-    slice.name = profile_.strings.Intern("conv");
+    slice.name = profile_.strings.Intern(name);
     slice.track = track;
     slice.dur_ns = 1;  // for drawing: it is in no figure
     slice.args = profile_.AddArgs(args);
@@ -66,6 +69,30 @@ TEST_F(SumTable, WhatHasNoSumHasNoShare) {
   EXPECT_EQ(rows[0].share.missing().status, profile::Status::kTooFewSamples);
   EXPECT_EQ(rows[1].share.missing().status, profile::Status::kOverflow);
   EXPECT_EQ(rows[2].share.missing().status, profile::Status::kOverflow);
+}
+
+TEST_F(SumTable, PhasesHaveSharesOfTheWholeCallThatContainsThem) {
+  Add(0, 1, 600, {}, "x.infer_host");
+  Add(0, 1, 1000, {}, "x.delegate");
+  Add(0, 1, 500, {}, "x.layer_report");
+  Add(0, 1, 900, {}, "other");
+  const auto rows = SummarizeSums(profile_);
+  EXPECT_DOUBLE_EQ(*rows[0].share, 0.6);
+  EXPECT_EQ(rows[1].share.missing().status, profile::Status::kUnavailable);
+  EXPECT_EQ(rows[2].share.missing().status, profile::Status::kUnavailable);
+  EXPECT_DOUBLE_EQ(*rows[3].share, 0.3);
+}
+
+TEST_F(SumTable, AMeanWithinItsErrorIsBelowResolution) {
+  Add(0, 10, 10'710, 1071, "a", 1071);
+  Add(0, 10, 10'720, 1072, "b", 1071);
+  const auto rows = SummarizeSums(profile_);
+  ASSERT_FALSE(rows[0].mean_ns);
+  EXPECT_EQ(rows[0].mean_ns.missing().status, profile::Status::kBelowResolution);
+  EXPECT_EQ(rows[0].p50_ns.missing().status, profile::Status::kBelowResolution);
+  EXPECT_EQ(rows[0].error_ns, 1071);
+  EXPECT_DOUBLE_EQ(*rows[1].mean_ns, 1072);
+  EXPECT_TRUE(rows[1].p50_ns);
 }
 
 }  // namespace

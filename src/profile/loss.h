@@ -101,7 +101,10 @@ const char* BlameName(Blame blame);
     "a layer has no call, or nobody tells how many: it has no average, run the engine first")      \
   X(kOpaqueLayer, "opaque_layer", kInfo, kEngine,                                                  \
     "a layer stands for nodes that it does not name (ForeignNode): nothing to do, its time is "    \
-    "whole")
+    "whole")                                                                                       \
+  X(kUnreadMetadata, "unread_metadata", kDataLoss, kInput,                                         \
+    "the .metadata.json beside a profile is damaged, foreign or of a later version, it is left "   \
+    "out: copy it anew")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,

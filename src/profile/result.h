@@ -223,7 +223,9 @@ struct SumRow {
   int64_t total_ns = 0;
   Metric<double> mean_ns;  // of a call
   Metric<double> p50_ns;   // as the file says it
-  Metric<double> share;    // of the sums of its track
+  Metric<double> share;    // of the sums of its track; of a phase: of the whole call
+  // By how much the mean may be off, where that was computed from the engine's running mean.
+  std::optional<int64_t> error_ns;
 };
 
 struct PerfResult {

@@ -26,6 +26,7 @@ struct SourceFacts {
   uint64_t bytes = 0;
   std::vector<BlockGroup> blocks;    // formats that have blocks of runs
   std::vector<PacketCount> packets;  // formats of packets: those that were not read, by type
+  std::vector<std::string> notes;    // for people, as the file has them
 };
 
 }  // namespace inferprobe::profile

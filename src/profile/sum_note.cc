@@ -11,6 +11,15 @@ namespace {
 // Names of types and executions are cut to it, so that also escaped they fit a note.
 constexpr size_t kLongestText = 256;
 constexpr size_t kLongestNote = 4096;
+constexpr std::string_view kRunningMean = "running_mean";
+
+std::optional<Kind> KindNamed(std::string_view name) {
+  for (const Kind kind : {Kind::kHostWall, Kind::kHostCpu, Kind::kDevice, Kind::kEngineReported,
+                          Kind::kEngineMeanSinceCompile}) {
+    if (name == KindName(kind)) return kind;
+  }
+  return std::nullopt;
+}
 
 std::string Text(const nlohmann::json& note, const char* key) {
   const auto member = note.find(key);
@@ -28,6 +37,8 @@ std::string WriteSumNote(const SumNote& note) {
   if (note.median_ns) json.Key("median_ns").Number(*note.median_ns);
   if (!note.type.empty()) json.Key("type").String(note.type.substr(0, kLongestText));
   if (!note.exec.empty()) json.Key("exec").String(note.exec.substr(0, kLongestText));
+  if (note.of_running_mean) json.Key("of").String(kRunningMean);
+  if (note.error_ns) json.Key("error_ns").Int(*note.error_ns);
   json.EndObject();
   return std::move(json).Take();
 }
@@ -45,12 +56,9 @@ std::optional<SumNote> ParseSumNote(std::string_view metadata) {
     return std::nullopt;
   }
   SumNote note;
-  const std::string kind = Text(parsed, "kind");
-  if (kind == KindName(Kind::kEngineMeanSinceCompile)) {
-    note.kind = Kind::kEngineMeanSinceCompile;
-  } else if (kind != KindName(Kind::kEngineReported)) {
-    return std::nullopt;
-  }
+  const std::optional<Kind> kind = KindNamed(Text(parsed, "kind"));
+  if (!kind) return std::nullopt;
+  note.kind = *kind;
   note.calls = samples->get<uint64_t>();
   const auto total_ns = total->get<uint64_t>();
   constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
@@ -63,6 +71,11 @@ std::optional<SumNote> ParseSumNote(std::string_view metadata) {
   }
   note.type = Text(parsed, "type");
   note.exec = Text(parsed, "exec");
+  note.of_running_mean = Text(parsed, "of") == kRunningMean;
+  if (const auto error = parsed.find("error_ns");
+      error != parsed.end() && error->is_number_unsigned() && error->get<uint64_t>() <= kMost) {
+    note.error_ns = static_cast<int64_t>(error->get<uint64_t>());
+  }
   return note;
 }
 
@@ -70,7 +83,8 @@ std::optional<SumNote> SumNoteOf(const Profile& profile, const Slice& slice) {
   if (slice.track >= profile.tracks.size() || slice.args >= profile.args.size()) {
     return std::nullopt;
   }
-  if (profile.tracks[slice.track].type != TrackType::kEngine) return std::nullopt;
+  const TrackType type = profile.tracks[slice.track].type;
+  if (type != TrackType::kEngine && type != TrackType::kMeasure) return std::nullopt;
   const uint32_t metadata = profile.args[slice.args].metadata;
   return metadata < profile.metadata.size() ? ParseSumNote(profile.metadata[metadata])
                                             : std::nullopt;

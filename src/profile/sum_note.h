@@ -23,12 +23,14 @@ struct SumNote {
   int64_t total_ns = 0;
   std::optional<double> median_ns;
   std::string type, exec;  // of a layer
+  bool of_running_mean = false;
+  std::optional<int64_t> error_ns;  // by so much a mean may be off
 };
 
 std::string WriteSumNote(const SumNote& note);
 // nullopt: these bytes are no such note.
 std::optional<SumNote> ParseSumNote(std::string_view metadata);
-// The note of a slice of an engine's track.
+// The note of a slice of an engine's track, or of one of measures.
 std::optional<SumNote> SumNoteOf(const Profile& profile, const Slice& slice);
 
 }  // namespace inferprobe::profile

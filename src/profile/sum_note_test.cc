@@ -33,7 +33,7 @@ TEST(SumNote, OtherBytesAreNone) {
            R"({"kind":"engine_reported","samples":1,"total_ns":9223372036854775808})",
            R"({"kind":"engine_reported","samples":1,"total_ns":1,"median_ns":-1})",
            R"({"kind":"engine_reported","samples":1,"total_ns":1,"median_ns":1e300})",
-           R"({"kind":"host_wall","samples":1,"total_ns":1})",
+           R"({"kind":"derived","samples":1,"total_ns":1})",
            R"({"kind":1,"samples":1,"total_ns":1})",
            R"({"samples":1,"total_ns":1)",
            R"(["samples"])",

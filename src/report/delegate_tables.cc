@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -52,8 +53,9 @@ std::string CoverageText(const profile::DelegateResult& delegate, bool color) {
     return fmt::format(")\n  coverage n/a, below the engine's resolution: {}\n",
                        base::TerminalText(coverage.missing().hint));
   }
-  const std::string covers =
-      fmt::format("covers {:.0f} % of the call's host wall time", *coverage * 100);
+  const bool has_whole = delegate.whole_call != profile::kNone;
+  const std::string covers = fmt::format("covers {:.0f} % of the call's {}", *coverage * 100,
+                                         has_whole ? "host side" : "host wall time");
   const bool low = *coverage < profile::DelegateResult::kCoverageLow;
   if (!low && *coverage <= profile::DelegateResult::kCoverageHigh) return "; " + covers + ")\n";
   if (delegate.within_rounding) {
@@ -68,9 +70,13 @@ std::string CoverageText(const profile::DelegateResult& delegate, bool color) {
 std::string ReportedOutside(const profile::PerfResult& result, const PerfTextOptions& options) {
   Table table(
       {{"mean", Align::kRight}, {"ticks", Align::kRight}, {"calls", Align::kRight}, {"what"}});
+  std::unordered_set<uint32_t> inside;  // also in a whole call that no instruction is around
+  for (const DelegateResult& delegate : result.delegates) {
+    for (const OpRow& layer : delegate.layers) inside.insert(layer.id);
+  }
   size_t more = 0;
   for (const OpRow& row : result.ops) {
-    if (row.type != RowType::kDelegateOp) continue;
+    if (row.type != RowType::kDelegateOp || inside.contains(row.id)) continue;
     // Inside another report, or in its call.
     if (row.parent < result.ops.size()) {
       const OpRow& parent = result.ops[row.parent];
@@ -168,16 +174,36 @@ std::string PhaseTable(const profile::PerfResult& result, const DelegateResult& 
   return out;
 }
 
-// By row of a delegate call: its event of reading layers.
-std::unordered_map<uint32_t, const OpRow*> LayerReports(const profile::PerfResult& result) {
-  std::unordered_map<uint32_t, const OpRow*> reports;
-  for (const OpRow& row : result.ops) {
-    if (row.type == RowType::kOther && row.name.ends_with(profile::kLayerReport)) {
-      reports.emplace(row.parent, &row);
+// "x" of "x.delegate" and of "x.layer_report".
+std::string PrefixOf(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+// The events of reading layers: each in its delegate call, or, where no instruction is around the
+// whole-call event, beside that.
+class LayerReports {
+ public:
+  explicit LayerReports(const profile::PerfResult& result) : result_(result) {
+    for (const OpRow& row : result.ops) {
+      if (row.type != RowType::kOther || !row.name.ends_with(profile::kLayerReport)) continue;
+      reports_.emplace(std::pair(row.parent, PrefixOf(row.name)), &row);
     }
   }
-  return reports;
-}
+
+  // nullptr: it has none.
+  [[nodiscard]] const OpRow* Of(const DelegateResult& delegate) const {
+    if (delegate.whole_call >= result_.ops.size() || delegate.op >= result_.ops.size()) {
+      return nullptr;
+    }
+    const OpRow& call = result_.ops[delegate.op];
+    const uint32_t around = delegate.op == delegate.whole_call ? call.parent : call.id;
+    const auto found =
+        reports_.find(std::pair(around, PrefixOf(result_.ops[delegate.whole_call].name)));
+    return found == reports_.end() ? nullptr : found->second;
+  }
+
+ private:
+  const profile::PerfResult& result_;
+  std::map<std::pair<uint32_t, std::string>, const OpRow*> reports_;
+};
 
 // The engine tells a mean over all calls since it compiled the model.
 std::string ErrorText(const DelegateResult& delegate) {
@@ -198,6 +224,12 @@ double ReportedNs(const DelegateResult& delegate) {
 std::string LayerTable(const profile::PerfResult& result, const DelegateResult& delegate,
                        const OpRow* report, const PerfTextOptions& options) {
   const std::string name = CallText(result, delegate);
+  if (delegate.layers.empty() && report != nullptr) {
+    return fmt::format("\ninside {}: its layers went to files (--profile-format)\n", name);
+  }
+  if (delegate.layers.empty() && result.settings.level == "off") {
+    return fmt::format("\ninside {}: n/a (not requested: --level)\n", name);
+  }
   if (delegate.layers.empty()) {
     return fmt::format("\ninside {}: {}\n", name,
                        delegate.layer_coverage ? "nothing reported"
@@ -237,9 +269,10 @@ std::string LayerTable(const profile::PerfResult& result, const DelegateResult& 
   const bool by_itself = !in_ticks && delegate.mode == CallMode::kAsynchronous;
   const double reported_ns = ReportedNs(delegate);
   std::vector<Column> columns = {
-      {in_ticks    ? "of ticks"
-       : by_itself ? "of reported"
-                   : "of call",
+      {in_ticks                                ? "of ticks"
+       : by_itself                             ? "of reported"
+       : delegate.whole_call != profile::kNone ? "of host side"
+                                               : "of call",
        Align::kRight},
       {in_ticks ? "ticks" : "mean", Align::kRight},
       {"calls", Align::kRight},
@@ -287,13 +320,11 @@ std::string DelegateTables(const profile::PerfResult& result, const PerfTextOpti
   if (!options.all_rows) {
     KeepLargest(calls, kMostCalls, [&](size_t call) { return result.delegates[call].host_ns; });
   }
-  const std::unordered_map<uint32_t, const OpRow*> reports = LayerReports(result);
+  const LayerReports reports(result);
   for (const size_t call : calls) {
     const DelegateResult& delegate = result.delegates[call];
     out += PhaseTable(result, delegate, options);
-    const auto report = reports.find(delegate.op);
-    out +=
-        LayerTable(result, delegate, report == reports.end() ? nullptr : report->second, options);
+    out += LayerTable(result, delegate, reports.Of(delegate), options);
   }
   if (calls.size() < result.delegates.size()) {
     out += fmt::format("\n… and {} more calls of delegates, with less time: --all\n",

@@ -53,6 +53,35 @@ TEST(DelegateTables, LayersSayThatReadingThemDisturbs) {
   EXPECT_FALSE(Has(text.substr(xnnpack, text.find("phases of Openvino") - xnnpack), "overhead"));
 }
 
+// As a runtime without its tracer has it.
+TEST(DelegateTables, WithoutAnInstructionAroundItTheWholeCallHasItsLayersAndWhatTheyCost) {
+  PerfResult result = Sample();
+  profile::DelegateResult& delegate = result.delegates[1];
+  delegate.op = delegate.whole_call;
+  for (const profile::OpRow& layer : delegate.layers) {
+    result.ops[layer.id].parent = delegate.whole_call;
+  }
+  const std::string text = DelegateTables(result, {});
+  EXPECT_FALSE(Has(text, "reported outside any delegate call"));
+  const size_t at = text.find("inside openvino.delegate");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_TRUE(Has(text.substr(at, 400), "reading layers adds overhead"));
+}
+
+TEST(DelegateTables, LayersThatAreNotThereSayWhy) {
+  PerfResult result = Sample();
+  for (profile::DelegateResult& delegate : result.delegates) {
+    delegate.layers.clear();
+    delegate.layer_coverage = {Status::kUnavailable, "no inner detail"};
+  }
+  std::string text = DelegateTables(result, {});
+  EXPECT_TRUE(Has(text, "inside XnnpackBackend #0: n/a (unavailable: no inner detail)"));
+  EXPECT_TRUE(Has(text, "inside OpenvinoBackend #1: its layers went to files"));
+  result.settings.level = "off";
+  text = DelegateTables(result, {});
+  EXPECT_TRUE(Has(text, "inside XnnpackBackend #0: n/a (not requested: --level)"));
+}
+
 TEST(DelegateTables, LayersOfCallsThatReturnEarlyCompareWithEachOther) {
   const std::string text = DelegateTables(Sample(), {});
   const size_t at = text.find("inside TensorRTBackend #2 (asynchronous)");

@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kMostGroups = 12;
 constexpr size_t kMostTypes = 8;
+constexpr size_t kMostNotes = 8;
 
 }  // namespace
 
@@ -35,6 +36,10 @@ void AddSource(const profile::SourceFacts& source, bool all, Lines* lines) {
                                Counted(events, "event")));
   }
 
+  for (size_t i = 0; i < source.notes.size(); ++i) {
+    if (!all && i == kMostNotes) break;
+    lines->Add("note", source.notes[i]);
+  }
   if (source.packets.empty()) return;
   std::vector<profile::PacketCount> packets = source.packets;
   std::stable_sort(packets.begin(), packets.end(),

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/text.h"
@@ -18,6 +20,26 @@ constexpr size_t kMostTracks = 20;
 
 std::string NameText(const std::string& name, const char* unnamed) {
   return name.empty() ? unnamed : base::TerminalText(name);
+}
+
+// The engine tells a mean over all calls since it compiled the model.
+std::string ErrorText(const std::vector<SumRow>& rows, size_t begin, size_t end) {
+  std::optional<int64_t> most_ns;
+  for (size_t i = begin; i < end; ++i) {
+    if (rows[i].error_ns) most_ns = std::max(most_ns.value_or(0), *rows[i].error_ns);
+  }
+  if (!most_ns) return "";
+  return fmt::format(
+      "  the engine keeps running means in whole units: each mean below may be off by {}\n",
+      base::FormatDurationNs(static_cast<double>(*most_ns)));
+}
+
+// A sum within its error says as little as its mean.
+Cell TotalCell(const SumRow& row) {
+  const bool below =
+      !row.mean_ns && row.mean_ns.missing().status == profile::Status::kBelowResolution;
+  return below ? Cell::Missing(row.mean_ns.missing())
+               : Cell::Duration(static_cast<double>(row.total_ns));
 }
 
 // Rows [begin, end) are of one track.
@@ -37,15 +59,14 @@ std::string TrackTable(const std::vector<SumRow>& rows, size_t begin, size_t end
   }
   for (const size_t i : shown) {
     const SumRow& row = rows[i];
-    table.AddRow({Cell::Percent(row.share), Cell::Duration(static_cast<double>(row.total_ns)),
-                  Cell::Duration(row.mean_ns), Cell::Duration(row.p50_ns),
-                  Cell::Int(static_cast<int64_t>(row.calls)),
+    table.AddRow({Cell::Percent(row.share), TotalCell(row), Cell::Duration(row.mean_ns),
+                  Cell::Duration(row.p50_ns), Cell::Int(static_cast<int64_t>(row.calls)),
                   Cell::Drawn(NameText(row.name, "(unnamed)"))});
   }
   std::string out = fmt::format("\n{} ({}, sums over all calls; part of no latency)\n",
                                 NameText(rows[begin].track, "(unnamed track)"),
                                 profile::KindText(rows[begin].kind)) +
-                    table.Render(Format::kTable, 2);
+                    ErrorText(rows, begin, end) + table.Render(Format::kTable, 2);
   if (const size_t more = end - begin - shown.size(); more != 0) {
     out += fmt::format("  … {} with less time: --all\n", Counted(more, "more layer"));
   }

@@ -234,6 +234,38 @@ def test_the_trace_has_layers_on_tracks_of_their_own(
         assert loads.n == 1  # of the profiled instance: the other one is not profiled
 
 
+def test_layers_below_resolution_are_in_a_trex_profile_with_their_error(
+    run: Run, mixed_samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    trace, profile = tmp_path / "run.pftrace", tmp_path / "out.trex.json"
+    result = perf(
+        run, mixed_samples / "openvino_large.pte", tmp_path, "--level", "layers", "--trace", trace
+    )
+    converted = run("convert", trace, profile)
+    assert converted.returncode == 0, converted.stderr
+    assert len(load(profile)) == 1 + len(layers(result))
+    metadata = load(tmp_path / "out.trex.metadata.json")
+    assert metadata["of"] == "running_mean"
+    assert metadata["error_ns"] >= result["delegates"][0]["layer_error_ns"]
+    assert metadata["notes"] == ["reading layers adds overhead and can change scheduling"]
+    shown = run("show", profile).stdout
+    assert "each mean below may be off by" in shown
+    assert "reading layers adds overhead" in shown
+
+
+def test_layers_that_went_to_files_are_said_to_be_there(
+    run: Run, mixed_samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    folder = tmp_path / "sidecars"
+    folder.mkdir()
+    flags = ("--level", "layers", "--profile-format", "trex", "--profile-path-prefix", folder)
+    said = run("perf", mixed_samples / "openvino_small.pte", *LENGTH, *flags)
+    assert said.returncode == 0, said.stderr
+    assert "its layers went to files" in said.stdout
+    off = run("perf", mixed_samples / "mixed.pte", *LENGTH, "--level", "off")
+    assert "reports no operators" not in off.stdout
+
+
 SIDECAR = re.compile(r"openvino_small\.forward\.[0-9a-f]{16}-0\.(.*)")
 
 

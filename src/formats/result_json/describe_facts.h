@@ -33,6 +33,9 @@ void DescribeSource(Archive& archive, Source& source) {
     each.Text(field::kType, packet.type);
     each.Count(field::kCount, packet.count);
   });
+  if (archive.Optional(field::kNotes, !source.notes.empty())) {
+    archive.List(field::kNotes, source.notes);
+  }
 }
 
 // A tensor without a name stands under its index.

@@ -142,6 +142,10 @@ void DescribeSum(Archive& archive, Sum& sum) {
   archive.Figure(field::kMeanNs, sum.mean_ns);
   archive.Figure(field::kP50Ns, sum.p50_ns);
   archive.Figure(field::kShare, sum.share);
+  if (archive.Optional(field::kErrorNs, sum.error_ns.has_value())) {
+    if constexpr (Archive::kReading) sum.error_ns.emplace();
+    archive.Int(field::kErrorNs, *sum.error_ns);
+  }
 }
 
 // The rows of a result are one list; in the file what an engine reported does not stand among

@@ -40,7 +40,8 @@ PerfResult RecordedBlocks() {
                    .title = "ETDump",
                    .bytes = 81'000,
                    .blocks = {{"Execute", 2, 14}, {"Execute", 1, 0}},
-                   .packets = {}};
+                   .packets = {},
+                   .notes = {}};
   result.losses.Add(Loss::kEmptyBlock);
   return result;
 }
@@ -54,7 +55,8 @@ PerfResult RecordedSlices() {
                    .title = "Perfetto",
                    .bytes = 123'456,
                    .blocks = {},
-                   .packets = {{"ftrace_events", 1200}, {"field 999", 1}}};
+                   .packets = {{"ftrace_events", 1200}, {"field 999", 1}},
+                   .notes = {"reading \"layers\" adds overhead"}};
   const auto add = [&](const char* name, uint32_t parent, uint64_t calls, int64_t total_ns,
                        int64_t self_ns) {
     profile::SliceRow row;
@@ -77,11 +79,18 @@ PerfResult RecordedSlices() {
   result.slices.back().mean_ns = {Status::kBelowResolution, "a call takes 1 ns"};
   add("", profile::kNone, 1, 5, 5);
   result.slices.back().kind = profile::Kind::kDevice;
-  result.sums = {{"layers of \"X\"", "conv + relu", profile::Kind::kEngineReported, 3, 6'000'000,
-                  2e6, 1.9e6, 1.0},
+  result.sums = {{"layers of \"X\"",
+                  "conv + relu",
+                  profile::Kind::kEngineReported,
+                  3,
+                  6'000'000,
+                  2e6,
+                  1.9e6,
+                  1.0,
+                  {}},
                  {"layers of \"X\"", "", profile::Kind::kEngineMeanSinceCompile, 0, 0,
                   profile::Missing{Status::kTooFewSamples, "no samples"},
-                  profile::Missing{Status::kUnavailable, "the file does not tell"}, 0.0}};
+                  profile::Missing{Status::kUnavailable, "the file does not tell"}, 0.0, 1071}};
   result.losses.Add(Loss::kOtherPackets, 1201);
   return result;
 }

@@ -13,6 +13,7 @@
 namespace inferprobe::trex {
 namespace {
 
+using profile::DelegateResult;
 using profile::Kind;
 using profile::Loss;
 using profile::LossCounts;
@@ -22,6 +23,15 @@ using profile::Profile;
 using profile::Recording;
 
 constexpr double kMostNs = 9e18;
+constexpr const char* kRunningMean = "running_mean";
+constexpr const char* kOverheadNote = "reading layers adds overhead and can change scheduling";
+
+// What shares of a delegate's layers are of.
+double WholeNs(const DelegateResult& delegate, const PerfResult& result) {
+  if (delegate.whole_call >= result.ops.size()) return delegate.host_ns;
+  return static_cast<double>(result.ops[delegate.whole_call].total_ns) /
+         static_cast<double>(result.profiled_runs);
+}
 
 bool IsReported(Kind kind) {
   return kind == Kind::kEngineReported || kind == Kind::kEngineMeanSinceCompile;
@@ -57,17 +67,31 @@ LayerProfile SumsOf(const Profile& profile) {
   return layers;
 }
 
+// What was reported of a layer a run. Also below resolution, where its table says none: a sum is
+// what a profile consists of, and the metadata tells by how much it may be off.
+std::optional<double> MeanNs(const OpRow& row, const DelegateResult& delegate,
+                             const PerfResult& result) {
+  if (row.mean_ns) return *row.mean_ns;
+  if (row.mean_ns.missing().status != profile::Status::kBelowResolution) return std::nullopt;
+  // The mean of all readings, of which the profiled runs' own sum is a part.
+  if (delegate.layer_error_ns && *delegate.layer_error_ns && row.share) {
+    return *row.share * WholeNs(delegate, result);
+  }
+  return static_cast<double>(row.total_ns) / static_cast<double>(result.profiled_runs);
+}
+
 // The rows of the profiled runs.
-void AddRows(const std::vector<OpRow>& rows, const PerfResult& result, LayerProfile* layers,
+void AddRows(const DelegateResult& delegate, const PerfResult& result, LayerProfile* layers,
              LossCounts* losses) {
-  for (const OpRow& row : rows) {
+  for (const OpRow& row : delegate.layers) {
     const bool inside = row.parent < result.ops.size() &&
                         result.ops[row.parent].type == profile::RowType::kDelegateOp;
-    if (inside || row.in_ticks || !row.mean_ns || !IsReported(row.kind)) {
+    const std::optional<double> mean_ns = MeanNs(row, delegate, result);
+    if (inside || row.in_ticks || !mean_ns || !IsReported(row.kind)) {
       losses->Add(Loss::kNotInFormat);
       continue;
     }
-    const double total_ns = *row.mean_ns * static_cast<double>(result.profiled_runs);
+    const double total_ns = *mean_ns * static_cast<double>(result.profiled_runs);
     if (!(total_ns >= 0 && total_ns <= kMostNs)) {
       losses->Add(Loss::kNotInFormat);
       continue;
@@ -101,8 +125,33 @@ void Append(std::string* list, const std::string& name) {
   *list += (list->empty() ? "" : ", ") + name;
 }
 
+// By how much a layer's average may be off, of the delegate whose is largest.
+void AddErrors(const Recording& recording, const PerfResult& result, Metadata* metadata) {
+  const auto add = [&](double error_ns) {
+    const int64_t whole_ns = std::llround(std::clamp(error_ns, 0.0, kMostNs));
+    metadata->error_ns = metadata->error_ns ? std::max(*metadata->error_ns, whole_ns) : whole_ns;
+  };
+  for (const DelegateResult& delegate : result.delegates) {
+    if (delegate.layers.empty() || !delegate.layer_error_ns) continue;
+    metadata->of = kRunningMean;
+    if (*delegate.layer_error_ns) add(std::ceil(**delegate.layer_error_ns));
+  }
+  for (const profile::Slice& slice : recording.profile.slices) {
+    const std::optional<profile::SumNote> note = profile::SumNoteOf(recording.profile, slice);
+    if (!note) continue;
+    if (note->of_running_mean) metadata->of = kRunningMean;
+    if (note->error_ns) add(static_cast<double>(*note->error_ns));
+  }
+}
+
 Metadata Describe(const Recording& recording, const PerfResult& result) {
   Metadata metadata;
+  metadata.notes = recording.source.notes;
+  AddErrors(recording, result, &metadata);
+  const bool read_by_kit = std::any_of(result.ops.begin(), result.ops.end(), [](const OpRow& row) {
+    return row.type == profile::RowType::kOther && row.name.ends_with(profile::kLayerReport);
+  });
+  if (read_by_kit) metadata.notes.emplace_back(kOverheadNote);
   metadata.model = recording.model.path;
   metadata.method = recording.model.method;
   for (const profile::DelegateResult& delegate : result.delegates) {
@@ -120,6 +169,7 @@ Metadata Describe(const Recording& recording, const PerfResult& result) {
   for (const profile::Track& track : recording.profile.tracks) {
     if (track.kind == Kind::kEngineMeanSinceCompile) metadata.kind = KindName(track.kind);
   }
+  if (!result.sums.empty()) metadata.kind = KindName(result.sums.front().kind);
   return metadata;
 }
 
@@ -132,7 +182,7 @@ Result<ProfileAndMetadata> LayersOf(const Recording& recording, const PerfResult
   if (out.profile.layers.empty() && result.profiled_runs > 0) {
     out.profile.count = result.profiled_runs;
     for (const profile::DelegateResult& delegate : result.delegates) {
-      AddRows(delegate.layers, result, &out.profile, losses);
+      AddRows(delegate, result, &out.profile, losses);
     }
   } else if (out.profile.layers.empty()) {
     AddSlices(result, &out.profile, losses);

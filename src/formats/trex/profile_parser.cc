@@ -14,11 +14,13 @@
 namespace inferprobe::trex {
 namespace {
 
+using profile::Kind;
 using profile::Loss;
 using profile::LossCounts;
 
 constexpr double kMostMs = 9e12;     // fits 63 bits of nanoseconds
 constexpr double kMostCount = 9e15;  // a double holds it exactly
+constexpr double kMostErrorNs = 9e18;
 
 // An object of the list, as it stands there.
 struct Record {
@@ -59,6 +61,15 @@ uint64_t CallsFrom(const Record& record) {
   const double calls = std::round(ratio);
   if (!(calls >= 1 && calls <= kMostCount)) return 0;
   return std::abs(ratio - calls) <= 0.01 + 2e-5 * calls ? static_cast<uint64_t>(calls) : 0;
+}
+
+// What it does not know, it does not call a time of the host.
+std::string KnownKind(std::string_view name) {
+  for (const Kind kind : {Kind::kHostWall, Kind::kHostCpu, Kind::kDevice, Kind::kEngineReported,
+                          Kind::kEngineMeanSinceCompile}) {
+    if (name == KindName(kind)) return std::string(name);
+  }
+  return KindName(Kind::kEngineReported);
 }
 
 int64_t Nanoseconds(double ms) { return std::llround(ms * 1e6); }
@@ -128,9 +139,13 @@ class Parser {
       losses_.Add(Loss::kUnknownField);
       return;
     }
-    if (!IsTime(record.time_ms) || !IsTime(record.average_ms) || !IsTime(record.median_ms)) {
+    if (!IsTime(record.time_ms) || !IsTime(record.average_ms)) {
       losses_.Add(Loss::kTimeOutOfRange);
       return;
+    }
+    if (!IsTime(record.median_ms)) {
+      losses_.Add(Loss::kTimeOutOfRange);
+      record.median_ms.reset();
     }
     Layer layer;
     base::RepairedText repaired = base::RepairUtf8(*record.name);
@@ -181,6 +196,7 @@ Result<Metadata> ParseMetadata(std::string_view text, const std::string& name) {
   LossCounts repairs;  // our own files need none
   LenientJson json(text, name, &repairs);
   Metadata metadata;
+  bool known_version = false;
   if (json.Peek() != LenientJson::Next::kObject) {
     return tl::unexpected(json.At(json.byte(), "no metadata of a profile begins here"));
   }
@@ -195,13 +211,14 @@ Result<Metadata> ParseMetadata(std::string_view text, const std::string& name) {
                                : *key == "of"             ? &metadata.of
                                                           : nullptr;
     if (text_member == &metadata.kind) {
-      // What layers can be; anything else is not known here.
-      const std::string kind = json.String();
-      if (kind == KindName(profile::Kind::kEngineMeanSinceCompile)) metadata.kind = kind;
+      metadata.kind = KnownKind(json.String());
+    } else if (*key == kVersionKey && json.Peek() == LenientJson::Next::kNumber) {
+      known_version = json.Number() == kMetadataVersion;
     } else if (text_member != nullptr) {
       *text_member = base::RepairUtf8(json.String()).text;
     } else if (*key == "error_ns") {
-      if (const auto error_ns = json.Number(); error_ns && std::abs(*error_ns) <= kMostMs) {
+      if (const auto error_ns = json.Number();
+          error_ns && *error_ns >= 0 && *error_ns <= kMostErrorNs) {
         metadata.error_ns = std::llround(*error_ns);
       }
     } else if (*key == "notes" && json.Peek() == LenientJson::Next::kArray) {
@@ -227,6 +244,11 @@ Result<Metadata> ParseMetadata(std::string_view text, const std::string& name) {
   }
   if (json.Failed()) return tl::unexpected(json.Failure());
   if (json.Truncated()) return tl::unexpected(json.At(json.byte(), "the file ends too early"));
+  if (!known_version) {
+    return MakeError(ErrorCode::kUnsupported,
+                     fmt::format("{}: no {} that is known is in it", name, kVersionKey),
+                     "read it with a newer inferprobe");
+  }
   return metadata;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/files.h"
@@ -12,6 +13,8 @@ namespace inferprobe::trex {
 namespace {
 
 using profile::Kind;
+using profile::Loss;
+using profile::LossCounts;
 
 constexpr std::string_view kSpace = " \t\r\n";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -28,10 +31,52 @@ bool TakeChar(std::string_view& text, char c) {
   return true;
 }
 
+bool IsVersionKey(std::string_view text) {
+  return text.starts_with('"') && text.substr(1).starts_with(kVersionKey);
+}
+
 Kind KindOf(const Metadata* metadata) {
-  const bool mean =
-      metadata != nullptr && metadata->kind == KindName(Kind::kEngineMeanSinceCompile);
-  return mean ? Kind::kEngineMeanSinceCompile : Kind::kEngineReported;
+  for (const Kind kind :
+       {Kind::kHostWall, Kind::kHostCpu, Kind::kDevice, Kind::kEngineMeanSinceCompile}) {
+    if (metadata != nullptr && metadata->kind == KindName(kind)) return kind;
+  }
+  return Kind::kEngineReported;
+}
+
+// Times of the host are of no engine's track.
+profile::Track TrackOf(const Metadata* metadata) {
+  profile::Track track;
+  track.kind = KindOf(metadata);
+  const bool host = track.kind == Kind::kHostWall || track.kind == Kind::kHostCpu;
+  track.type = host ? profile::TrackType::kMeasure : profile::TrackType::kEngine;
+  track.name = host ? "host phases" : "layers";
+  if (metadata == nullptr) return track;
+  if (!metadata->engine.empty()) track.name += " of " + metadata->engine;
+  if (!metadata->engine_id.empty()) track.name += " " + metadata->engine_id;
+  return track;
+}
+
+// The file beside it, if it can be used.
+std::optional<Metadata> MetadataBeside(const std::string& path, LossCounts* losses) {
+  const std::string beside = MetadataPath(path);
+  if (!base::FileExists(beside)) return std::nullopt;
+  if (auto text = base::ReadFile(beside)) {
+    if (auto metadata = ParseMetadata(*text, beside)) return *std::move(metadata);
+  }
+  losses->Add(Loss::kUnreadMetadata);
+  return std::nullopt;
+}
+
+// Somebody opened the file that lies beside the profile.
+Error IsMetadata(const std::string& path) {
+  constexpr std::string_view kEnd = ".metadata.json";
+  Error error{ErrorCode::kUnsupported,
+              fmt::format("{}: this is the metadata of a TREX profile, it holds no times", path),
+              "open the profile beside it"};
+  if (path.ends_with(kEnd)) {
+    error.hint += fmt::format(": {}.json", path.substr(0, path.size() - kEnd.size()));
+  }
+  return error;
 }
 
 int64_t AverageNs(const Layer& layer) {
@@ -43,7 +88,7 @@ int64_t AverageNs(const Layer& layer) {
 
 bool LooksLikeProfile(std::string_view head, uint64_t) {
   if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
-  if (TakeChar(head, '{')) return head.starts_with("\"Layers\"");
+  if (TakeChar(head, '{')) return head.starts_with("\"Layers\"") || IsVersionKey(head);
   if (!TakeChar(head, '[')) return false;
   const std::string_view first = head;
   if (!TakeChar(head, '{')) return false;
@@ -60,6 +105,7 @@ profile::Recording RecordingOf(const LayerProfile& layers, const Metadata* metad
   profile::Profile& profile = recording.profile;
   profile.runs_marked = true;
   if (metadata != nullptr) {
+    recording.source.notes = metadata->notes;
     recording.engine.title = metadata->engine;
     recording.engine.version = metadata->engine_version;
     recording.model.path = metadata->model;
@@ -70,13 +116,7 @@ profile::Recording RecordingOf(const LayerProfile& layers, const Metadata* metad
       delegate.engine_id = metadata->engine_id;
     }
   }
-  profile::Track track;
-  track.type = profile::TrackType::kEngine;
-  track.kind = KindOf(metadata);
-  track.name = "layers";
-  if (metadata != nullptr && !metadata->engine.empty()) track.name += " of " + metadata->engine;
-  if (metadata != nullptr && !metadata->engine_id.empty()) track.name += " " + metadata->engine_id;
-  profile.tracks.push_back(std::move(track));
+  profile.tracks.push_back(TrackOf(metadata));
 
   profile.slices.reserve(layers.layers.size());
   int64_t at_ns = 0;
@@ -89,6 +129,10 @@ profile::Recording RecordingOf(const LayerProfile& layers, const Metadata* metad
     if (layer.median_ns) note.median_ns = *layer.median_ns;
     note.type = layer.type;
     note.exec = layer.exec;
+    if (metadata != nullptr) {
+      note.of_running_mean = metadata->of == "running_mean";
+      if (metadata->error_ns) note.error_ns = *metadata->error_ns;
+    }
     if (metadata != nullptr && i < metadata->layers.size()) {
       note.type = metadata->layers[i].type;
       note.exec = metadata->layers[i].exec;
@@ -119,22 +163,16 @@ Result<profile::Recording> ReadProfile(const std::string& path,
   }
   auto file = base::MappedFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  profile::LossCounts losses;
+  if (std::string_view head = file->bytes(); TakeChar(head, '{') && IsVersionKey(head)) {
+    return tl::unexpected(IsMetadata(path));
+  }
+  LossCounts losses;
   auto layers = ParseProfile(file->bytes(), path, &losses);
   INFERPROBE_RETURN_IF_ERROR(file->Whole());
   if (!layers) return tl::unexpected(std::move(layers).error());
 
-  Metadata metadata;
-  const std::string beside = MetadataPath(path);
-  const bool described = base::FileExists(beside);
-  if (described) {
-    auto text = base::ReadFile(beside);
-    if (!text) return tl::unexpected(std::move(text).error());
-    auto parsed = ParseMetadata(*text, beside);
-    if (!parsed) return tl::unexpected(std::move(parsed).error());
-    metadata = *std::move(parsed);
-  }
-  profile::Recording recording = RecordingOf(*layers, described ? &metadata : nullptr, path);
+  const std::optional<Metadata> metadata = MetadataBeside(path, &losses);
+  profile::Recording recording = RecordingOf(*layers, metadata ? &*metadata : nullptr, path);
   recording.source.bytes = file->bytes().size();
   recording.profile.losses = losses;
   return recording;

@@ -13,11 +13,12 @@
 
 namespace inferprobe::trex {
 
-// A profile, or the graph of an engine, which ReadProfile() refuses with words. `head` is the begin
-// of a file.
+// A profile, or the graph of an engine or a profile's metadata, which ReadProfile() refuses with
+// words. `head` is the begin of a file.
 bool LooksLikeProfile(std::string_view head, uint64_t bytes);
 
-// With the metadata beside it, where there is such a file.
+// With the metadata beside it, where there is such a file. One that cannot be used is counted: the
+// times are good without.
 Result<profile::Recording> ReadProfile(const std::string& path,
                                        const profile::ReadOptions& options = {});
 

@@ -46,6 +46,9 @@ TEST(TrexParser, CountsTimesAndWhatIsMissing) {
        "a:1000000/1 a:2000000/1", 1, Loss::kNoSamples, 0},
       {R"([{"count":1},{"name":"a","timeMs":-1},{"name":"b","timeMs":1e300}])", "", 1,
        Loss::kTimeOutOfRange, 2},
+      // Of a median alone only that goes.
+      {R"([{"count":2},{"name":"a","timeMs":6,"medianMs":1e300}])", "a:6000000/2", 2,
+       Loss::kTimeOutOfRange, 1},
       {R"([{"count":1},{"name":"a","timeMs":1,"later":{"x":[1]}},{"odd":1},{"count":7}])",
        "a:1000000/1", 1, Loss::kUnknownField, 4},
       {R"([{"count":2},{"name":"a","timeMs":1},{"name":"b","ti)", "a:1000000/2", 2,
@@ -120,6 +123,8 @@ TEST(TrexReader, IsKnownByItsContent) {
       {"[{\"name\": \"a\", \"timeMs\": 0", true},
       {"\xef\xbb\xbf[{\"count\":1}]", true},
       {"{\"Layers\": [\"a\"]", true},
+      {"{\n  \"trex_metadata_version\": 1", true},
+      {"{\"trex_", false},
       {"[{\"ph\":\"X\",\"pid\":1", false},
       {"[]", false},
       {"[1, \"timeMs\"]", false},
@@ -196,22 +201,64 @@ TEST(TrexReader, TheMetadataBesideItIsReadWhereItIs) {
   ASSERT_TRUE(sum);
   EXPECT_EQ(sum->type, "Convolution");
   EXPECT_EQ(sum->exec, "jit \"avx\"");
+  EXPECT_TRUE(sum->of_running_mean);
+  EXPECT_EQ(sum->error_ns, 2000);
+  EXPECT_EQ(with->source.notes, metadata.notes);
 
   auto parsed = ParseMetadata(WriteMetadata(metadata), "x");
   ASSERT_TRUE(parsed);
   EXPECT_EQ(WriteMetadata(*parsed), WriteMetadata(metadata));
 
-  parsed = ParseMetadata(R"({"kind":"","later":[{}],"layers":[["a","b","c"],[]],})", "x");
+  parsed = ParseMetadata(
+      R"({"trex_metadata_version":1,"kind":"","later":[{}],"layers":[["a","b","c"],[]],})", "x");
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->kind, "engine_reported");
   ASSERT_EQ(parsed->layers.size(), 2U);
   EXPECT_EQ(parsed->layers[0].exec, "b");
 
-  ASSERT_TRUE(base::WriteFileAtomically(beside, "{\"engine\": 1}", base::Overwrite::kForce));
-  auto damaged = ReadProfile(path);
-  ASSERT_FALSE(damaged);
-  EXPECT_NE(damaged.error().message.find(beside + ": byte 11"), std::string::npos)
-      << damaged.error().message;
+  auto opened = ReadProfile(beside);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().hint, "open the profile beside it: " + path);
+}
+
+TEST(TrexReader, MetadataThatCannotBeUsedIsCountedAndTheTimesAreGood) {
+  const base::TemporaryFolder folder;
+  const std::string path = folder.File("a.json");
+  ASSERT_TRUE(base::WriteFileAtomically(path, R"([{"count":1},{"name":"a","timeMs":1}])",
+                                        base::Overwrite::kRefuse));
+  for (const char* text : {
+           R"({"engine": 1})",                                                   // damaged
+           R"({"trex_metadata_version":1,"engine":"a)",                          // cut
+           R"([1])",                                                             // foreign
+           R"({"engine":"of somebody else","kind":"host_wall"})",                //
+           R"({"trex_metadata_version":999,"engine":"a","kind":"host_wall"})",   // later
+           R"({"trex_metadata_version":"1","engine":"a","kind":"host_wall"})",   //
+           R"({"trex_metadata_version":null,"engine":"a","kind":"host_wall"})",  //
+       }) {
+    ASSERT_TRUE(
+        base::WriteFileAtomically(folder.File("a.metadata.json"), text, base::Overwrite::kForce));
+    const auto recording = ReadProfile(path);
+    ASSERT_TRUE(recording) << text << recording.error().message;
+    EXPECT_EQ(recording->profile.losses.Get(Loss::kUnreadMetadata), 1U) << text;
+    EXPECT_EQ(recording->profile.tracks[0].name, "layers") << text;
+    EXPECT_EQ(recording->profile.tracks[0].kind, profile::Kind::kEngineReported) << text;
+  }
+}
+
+TEST(TrexReader, TimesOfTheHostAreOnNoTrackOfAnEngine) {
+  Metadata metadata;
+  metadata.kind = KindName(profile::Kind::kHostWall);
+  const auto parsed = ParseMetadata(WriteMetadata(metadata), "x");
+  ASSERT_TRUE(parsed);
+  LayerProfile layers;
+  layers.count = 1;
+  layers.layers = {{"x.delegate", "", "", 10, 1, {}}};
+  const auto recording = RecordingOf(layers, &*parsed, "x");
+  EXPECT_EQ(recording.profile.tracks[0].type, profile::TrackType::kMeasure);
+  EXPECT_EQ(recording.profile.tracks[0].kind, profile::Kind::kHostWall);
+  const auto sum = profile::SumNoteOf(recording.profile, recording.profile.slices.at(0));
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(sum->kind, profile::Kind::kHostWall);
 }
 
 TEST(TrexReader, AUnitThatIsGivenIsRefused) {

@@ -51,6 +51,9 @@ struct Metadata {
   std::vector<LayerType> layers;         // of the profile's, in their order
 };
 
+constexpr std::string_view kVersionKey = "trex_metadata_version";
+constexpr int kMetadataVersion = 1;
+
 // Strict JSON, numbers in full precision. No inference: averages, medians and shares are null.
 std::string WriteProfile(const LayerProfile& profile);
 std::string WriteMetadata(const Metadata& metadata);
@@ -64,6 +67,7 @@ std::string MetadataPath(const std::string& profile_path);
 // the errors, which give a byte.
 Result<LayerProfile> ParseProfile(std::string_view text, const std::string& name,
                                   profile::LossCounts* losses);
+// Refuses what is not of this version.
 Result<Metadata> ParseMetadata(std::string_view text, const std::string& name);
 
 }  // namespace inferprobe::trex

@@ -60,7 +60,7 @@ std::string WriteProfile(const LayerProfile& profile) {
 std::string WriteMetadata(const Metadata& metadata) {
   base::JsonWriter json;
   json.BeginObject();
-  json.Key("trex_metadata_version").Int(1);
+  json.Key(kVersionKey).Int(kMetadataVersion);
   Text(json, "engine_id", metadata.engine_id);
   Text(json, "engine", metadata.engine);
   Text(json, "engine_version", metadata.engine_version);
