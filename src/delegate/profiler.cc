@@ -366,8 +366,8 @@ DelegateCall::DelegateCall(DelegateProfiler* profiler, EventSink* sink) : profil
   it.call_number = ++it.stats.calls;
   it.has_device_pair = false;
   it.emitter.MarkStart();
-  if (it.log() != nullptr) it.log()->BeginCall(NowTicks());
   it.emitter.Begin(it.names[kDelegateEvent], kDelegateEvent, &it.call);
+  if (it.log() != nullptr) it.log()->BeginCall(it.call.start);  // layers are drawn from there
 }
 
 DelegateCall::~DelegateCall() {

@@ -84,6 +84,7 @@ void TraceOfCalls::PutHost(uint32_t call, const std::string& name, uint64_t star
     for (const uint32_t inner : inside_) profile_.slices[inner].parent = index;
     inside_.clear();
     ended_ = call;
+    whole_ = index;
   } else if (call != ended_) {  // what follows the whole call is beside it
     inside_.push_back(index);
   }
@@ -99,6 +100,7 @@ void TraceOfCalls::PutLayer(uint32_t call, uint32_t layer, uint64_t call_start, 
   at->second += ns;
   slice.name = layer_names_[layer];
   slice.track = kLayers;
+  if (call == ended_) slice.parent = whole_;
   slice.category = profile::Category::kDelegateOp;
   slice.args = layer_args_[layer];
   if (const auto known = calls_.find(call); known != calls_.end()) ++known->second.slices;

@@ -41,6 +41,7 @@ class TraceOfCalls {
   std::map<uint32_t, Call> calls_;
   std::vector<uint32_t> inside_;  // slices of the open call that the whole will enclose
   uint32_t ended_ = 0;            // call whose whole event is there
+  uint32_t whole_ = 0;            // which slice that is
   std::vector<profile::StringId> layer_names_;
   std::vector<uint32_t> layer_args_;
   std::map<uint32_t, int64_t> layer_at_;  // of each call: where its next layer is drawn

@@ -309,6 +309,28 @@ def test_sidecars(
     assert run("perf", model, *LENGTH, *flags, "--force").returncode == 0
 
 
+def test_a_timeline_has_every_layer_in_its_call(
+    run: Run, mixed_samples: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
+    """The first layer is drawn where the call begins, and belongs to it."""
+    model = mixed_samples / "openvino_large.pte"
+    counts = []
+    for profile_format, convert in (("trex", False), ("perfetto", True)):
+        folder = tmp_path / profile_format
+        folder.mkdir()
+        flags = ("--profile-format", profile_format, "--profile-path-prefix", folder)
+        perf(run, model, tmp_path, "--level", "layers", *flags)
+        layers_file = next(folder.glob("*.layers.json"), folder / "converted.json")
+        if convert:
+            (trace,) = folder.glob("*.trace.pftrace")
+            shown = run("show", trace)
+            assert "reported outside any delegate call" not in shown.stdout
+            done = run("convert", trace, layers_file, "--to", "trex")
+            assert done.returncode == 0, done.stderr
+        counts.append(len(load(layers_file)))
+    assert counts[0] == counts[1] > 100
+
+
 def test_equal_engines_have_files_of_their_own(
     run: Run, mixed_samples: pathlib.Path, tmp_path: pathlib.Path
 ) -> None:

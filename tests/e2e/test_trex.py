@@ -22,7 +22,12 @@ def layers_of(path: Path) -> tuple[int, list[dict[str, Any]]]:
 
 def test_through_a_trace_and_a_result_it_stays_the_same(run: Run, tmp_path: Path) -> None:
     first = tmp_path / "first.trex.json"
-    metadata = {"trex_metadata_version": 1, "engine": "TensorRT", "engine_id": "0123456789abcdef-0", "model": "a.pte"}
+    metadata = {
+        "trex_metadata_version": 1,
+        "engine": "TensorRT",
+        "engine_id": "0123456789abcdef-0",
+        "model": "a.pte",
+    }
     source = tmp_path / "source.json"
     source.write_bytes((FIXTURES / "f26_trt_profile.json").read_bytes())
     (tmp_path / "source.metadata.json").write_text(
