@@ -163,6 +163,7 @@ Result<std::optional<delegate::Sidecar>> DelegateProfiler::Impl::OpenSidecar(
   }
   delegate::Sidecar::Facts facts;
   facts.of = of;
+  facts.prefix = options.prefix;
   facts.engine_id = engine_id;
   facts.engine = options.engine;
   facts.engine_version = options.engine_version;

@@ -271,6 +271,10 @@ TEST(DelegateProfiler, ASidecarThatExistsIsRefusedUnlessAsked) {
   auto refused = DelegateProfiler::Create(options_of(&engine, "beefbeefbeefbeef"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kAlreadyExists);
+  EXPECT_EQ(
+      refused.error().hint,
+      "give another folder; to replace it, double_profile_overwrite, or --force of inferprobe "
+      "perf");
   EXPECT_EQ(*base::ReadFile(path), "mine");
 
   DelegateOptions forced = options_of(&engine, "cafecafecafecafe");

@@ -41,12 +41,20 @@ bool EndsWithOneOf(std::string_view name, std::initializer_list<std::string_view
 Result<Sidecar> Sidecar::Open(Facts facts) {
   Sidecar sidecar(std::move(facts));
   for (const File& file : sidecar.Files()) {
-    INFERPROBE_RETURN_IF_ERROR(base::CheckWritable(file.path, sidecar.overwrite()));
+    INFERPROBE_RETURN_IF_ERROR(sidecar.CheckNew(file.path));
     if (sidecar.facts_.config.format != ProfileFormat::kTrex) continue;
-    INFERPROBE_RETURN_IF_ERROR(
-        base::CheckWritable(trex::MetadataPath(file.path), sidecar.overwrite()));
+    INFERPROBE_RETURN_IF_ERROR(sidecar.CheckNew(trex::MetadataPath(file.path)));
   }
   return sidecar;
+}
+
+Result<void> Sidecar::CheckNew(const std::string& path) const {
+  auto checked = base::CheckWritable(path, overwrite());
+  if (checked || checked.error().code != ErrorCode::kAlreadyExists) return checked;
+  Error error = checked.error();
+  error.hint = "give another folder; to replace it, " + facts_.prefix +
+               "_profile_overwrite, or --force of inferprobe perf";
+  return tl::unexpected(std::move(error));
 }
 
 std::vector<Sidecar::File> Sidecar::Files() const {

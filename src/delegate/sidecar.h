@@ -26,6 +26,7 @@ class Sidecar {
  public:
   struct Facts {
     SidecarOf of = SidecarOf::kMethod;
+    std::string prefix;  // of the keys
     std::string engine_id;
     std::string engine;
     std::string engine_version;
@@ -59,6 +60,7 @@ class Sidecar {
   explicit Sidecar(Facts facts)
       : facts_(std::move(facts)), log_(facts_.config.format == ProfileFormat::kPerfetto) {}
   [[nodiscard]] std::vector<File> Files() const;
+  [[nodiscard]] Result<void> CheckNew(const std::string& path) const;
   [[nodiscard]] bool Holds(Part part, uint32_t name) const;
   [[nodiscard]] std::string NoteOf(const EventLog::Event& event, int64_t unit_ns) const;
   [[nodiscard]] Result<void> WriteTrace(const File& file, const LayerTable& layers) const;
