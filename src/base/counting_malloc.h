@@ -5,6 +5,10 @@
 // with them.
 #pragma once
 
+#if defined(__x86_64__)
+#include <mm_malloc.h>  // declares posix_memalign in its own way: before ours
+#endif
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +29,7 @@ uint64_t Allocations(const Body& body) {
 }  // namespace inferprobe::base
 
 // Visible, so that shared libraries call these, too.
+// NOLINTBEGIN(misc-definitions-in-headers): one file of a program includes it
 #define INFERPROBE_COUNTED __attribute__((visibility("default")))
 extern "C" {
 void* __libc_malloc(size_t bytes);                      // NOLINT: glibc's
@@ -51,3 +56,4 @@ INFERPROBE_COUNTED int posix_memalign(void** block, size_t alignment, size_t byt
 }
 }
 #undef INFERPROBE_COUNTED
+// NOLINTEND(misc-definitions-in-headers)
