@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <protozero/pbf_builder.hpp>
 #include <span>
 #include <string>
@@ -79,6 +80,7 @@ class Writer {
   [[nodiscard]] uint8_t FlagsOf(uint32_t slice, uint32_t inside, uint32_t lane_ordinal) const;
   [[nodiscard]] const profile::Slice* CallOf(const profile::Slice& slice) const;
   [[nodiscard]] bool IsAtItsCall(const profile::Slice& slice) const;
+  [[nodiscard]] bool IsLastBegun(const profile::Slice& call) const;
   void WriteNotes(const Notes& notes);
   // Hands whole packets to the file.
   Result<void> Drain(bool flush);
@@ -109,6 +111,7 @@ class Writer {
   int64_t epoch_start_ns_ = 0;
   uint64_t epoch_event_bytes_ = 0;  // of events, without the texts that they refer to
   int64_t clock_ns_ = 0;            // where the incremental clock stands
+  std::map<std::pair<uint16_t, int32_t>, uint32_t> last_calls_;  // by track and instruction
 };
 
 }  // namespace inferprobe::perfetto

@@ -23,6 +23,10 @@ void Writer::WriteArgs(std::string& body, uint32_t slice_index, uint8_t flags) {
   const Profile& profile = *profile_;
   const Slice& slice = profile.slices[slice_index];
   pbf_builder<TrackEvent> out{body};
+  if (slice.category == profile::Category::kDelegateCall) {
+    const bool known = slice.args < profile.args.size();
+    last_calls_[{slice.track, known ? profile.args[slice.args].instruction : -1}] = slice_index;
+  }
   if (slice.args < profile.args.size()) {
     const SliceArgs& args = profile.args[slice.args];
     if (args.instruction != -1) AddInt(out, interner_.Arg(ArgName::kInstruction), args.instruction);
@@ -132,6 +136,14 @@ bool Writer::IsAtItsCall(const Slice& slice) const {
          instruction_of(slice) == instruction_of(*call);
 }
 
+// Whether no other call at its instruction, on its thread, has begun since.
+bool Writer::IsLastBegun(const Slice& call) const {
+  const int32_t instruction =
+      call.args < profile_->args.size() ? profile_->args[call.args].instruction : -1;
+  const auto last = last_calls_.find({call.track, instruction});
+  return last != last_calls_.end() && &profile_->slices[last->second] == &call;
+}
+
 // An engine's slice is shown beside its delegate call, on another track. A reader takes the call at
 // its instruction that is running as it starts; where that is another one, it is told.
 void Writer::WriteEngineArgs(std::string& body, const Slice& slice) {
@@ -146,7 +158,7 @@ void Writer::WriteEngineArgs(std::string& body, const Slice& slice) {
   if (slice.category != profile::Category::kDelegateOp) return;
   if (call == nullptr) {
     AddInt(out, interner_.Arg(ArgName::kCall), -1);
-  } else if (slice.start_ns < call->start_ns ||
+  } else if (!IsLastBegun(*call) || slice.start_ns < call->start_ns ||
              slice.start_ns - call->start_ns > std::max<int64_t>(call->dur_ns, 0)) {
     AddInt(out, interner_.Arg(ArgName::kCall), call->start_ns);
   }
