@@ -4,22 +4,22 @@
 #include <string_view>
 
 #include "inferprobe/delegate.h"
+#include "profile/model.h"
 
 namespace inferprobe::delegate {
 
+// The model's own modes, in whose words they are written and read.
+constexpr profile::CallMode ModelMode(CallMode mode) {
+  return static_cast<profile::CallMode>(mode);
+}
+static_assert(ModelMode(CallMode::kUnknown) == profile::CallMode::kUnknown);
+static_assert(ModelMode(CallMode::kBlocking) == profile::CallMode::kBlocking);
+static_assert(ModelMode(CallMode::kSynchronized) == profile::CallMode::kSynchronized);
+static_assert(ModelMode(CallMode::kAsynchronous) == profile::CallMode::kAsynchronous);
+
 // "" where nobody knows it.
-constexpr std::string_view CallModeName(CallMode mode) {
-  switch (mode) {
-    case CallMode::kUnknown:
-      return "";
-    case CallMode::kBlocking:
-      return "blocking";
-    case CallMode::kSynchronized:
-      return "synchronized";
-    case CallMode::kAsynchronous:
-      return "asynchronous";
-  }
-  return "";
+inline std::string_view CallModeName(CallMode mode) {
+  return mode == CallMode::kUnknown ? "" : profile::CallModeName(ModelMode(mode));
 }
 
 }  // namespace inferprobe::delegate

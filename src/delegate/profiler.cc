@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <utility>
 
-#include "base/json_writer.h"
 #include "delegate/call_mode.h"
 #include "delegate/check_config.h"
 #include "delegate/emitter.h"
@@ -101,10 +99,6 @@ Result<int64_t> EngineHooks::DeviceNs(int /*slot*/) {
 
 struct DelegateProfiler::Impl {
   static constexpr int kDevicePairs = 8;
-  struct DevicePair {
-    uint64_t call = 0;  // 0: free
-  };
-
   explicit Impl(DelegateOptions given) : options(std::move(given)), effective(options.config) {
     for (size_t i = 0; i < kPhases; ++i) {
       names[i] = EventName(options.prefix + PhaseSuffix(static_cast<Phase>(i)));
@@ -140,11 +134,11 @@ struct DelegateProfiler::Impl {
   std::string engine_id;
   bool attached = false;
   bool closed = false;
-  std::optional<bool> enabled_here;  // EnableProfiling()
+  bool enabled_here = false;  // EnableProfiling()
   std::optional<delegate::Sidecar> sidecar;
   uint32_t windows = 0;  // whose files are written
   delegate::LayerTable layers;
-  std::array<DevicePair, kDevicePairs> pairs{};
+  std::array<uint64_t, kDevicePairs> pairs{};  // of each pair its call's number; 0: it is free
   DelegateStats stats;
 
   // Of the call that holds the lock.
@@ -246,7 +240,7 @@ uint64_t DelegateProfiler::Impl::GenerationOf(const GlobalProfilingConfig& globa
 ProfileConfig DelegateProfiler::Impl::Wanted(const GlobalProfilingConfig& global) const {
   ProfileConfig wanted = options.config;
   if (enabled_here) {
-    wanted.level = *enabled_here ? ProfileLevel::kLayers : options.config.level;
+    wanted.level = ProfileLevel::kLayers;
     return wanted;
   }
   if (GenerationOf(global) == 0) return wanted;
@@ -297,17 +291,17 @@ DelegateProfiler::~DelegateProfiler() {
 Result<void> DelegateProfiler::Impl::Close() {
   if (closed) return {};
   closed = true;
-  const bool in_flight = std::any_of(pairs.begin(), pairs.end(),
-                                     [](const DevicePair& pair) { return pair.call != 0; });
+  const bool in_flight =
+      std::any_of(pairs.begin(), pairs.end(), [](uint64_t number) { return number != 0; });
   const bool off = effective.level == ProfileLevel::kOff;
   if (off && !in_flight) return {};
   if (options.hooks != nullptr) options.hooks->WaitUntilIdle();
   // The engine's last wait: what it finished is booked, what did not come never will.
-  if (!off) emitter.Choose(nullptr, log());
+  if (!off && emitter.Choose(nullptr, log())) emitter.MarkStart();
   TakeDeviceResults();
   emitter.Stop();
-  for (DevicePair& pair : pairs) {
-    if (std::exchange(pair.call, 0) == 0) continue;
+  for (uint64_t& number : pairs) {
+    if (std::exchange(number, 0) == 0) continue;
     ++stats.device_missing;
     stats.device_missing_why = kNeverConsumed;
   }
@@ -324,8 +318,7 @@ Result<void> DelegateProfiler::Close() {
 
 Result<void> DelegateProfiler::EnableProfiling(bool enabled) {
   const std::lock_guard lock(impl_->mutex);
-  const std::optional<bool> before = impl_->enabled_here;
-  impl_->enabled_here = enabled ? std::optional<bool>(true) : std::nullopt;
+  const bool before = std::exchange(impl_->enabled_here, enabled);
   const GlobalProfilingConfig global = GetGlobalProfilingConfig();
   auto applied = impl_->Apply(impl_->Wanted(global), impl_->GenerationOf(global));
   if (!applied) impl_->enabled_here = before;
@@ -421,8 +414,9 @@ int DelegateCall::OpenDevicePair() {
   if (!wants_phases()) return -1;
   DelegateProfiler::Impl& it = *profiler_.impl_;
   for (int slot = 0; slot < DelegateProfiler::Impl::kDevicePairs; ++slot) {
-    if (it.pairs[static_cast<size_t>(slot)].call != 0) continue;
-    it.pairs[static_cast<size_t>(slot)].call = it.call_number;
+    uint64_t& pair = it.pairs[static_cast<size_t>(slot)];
+    if (pair != 0) continue;
+    pair = it.call_number;
     it.has_device_pair = true;
     return slot;
   }
@@ -440,11 +434,11 @@ void DelegateCall::Waited() {
 void DelegateProfiler::Impl::TakeDeviceResults() {
   if (options.hooks == nullptr) return;
   for (int slot = 0; slot < kDevicePairs; ++slot) {
-    DevicePair& pair = pairs[static_cast<size_t>(slot)];
-    if (pair.call == 0) continue;
+    uint64_t& pair = pairs[static_cast<size_t>(slot)];
+    if (pair == 0) continue;
     auto ns = options.hooks->DeviceNs(slot);
     if (ns && *ns < 0) continue;  // not over yet: a later wait will tell
-    const uint64_t number = std::exchange(pair.call, 0);
+    const uint64_t number = std::exchange(pair, 0);
     if (!ns) {
       ++stats.device_missing;
       stats.device_missing_why = ns.error().message;

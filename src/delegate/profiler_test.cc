@@ -37,6 +37,15 @@ DelegateOptions Options(DoubleEngine* engine, ProfileLevel level) {
   return options;
 }
 
+DelegateOptions WithFiles(DoubleEngine* engine, ProfileFormat format, const std::string& folder,
+                          const std::string& hash) {
+  DelegateOptions options = Options(engine, ProfileLevel::kLayers);
+  options.content_hash = hash;
+  options.config.format = format;
+  options.config.path_prefix = folder;
+  return options;
+}
+
 std::unique_ptr<DelegateProfiler> Made(DelegateOptions options) {
   auto profiler = DelegateProfiler::Create(std::move(options));
   EXPECT_TRUE(profiler) << profiler.error().message;
@@ -191,6 +200,37 @@ TEST(DelegateProfiler, ALateDeviceResultIsBookedToItsOwnCall) {
   EXPECT_EQ(profiler->stats().device_missing, 0U);
 }
 
+// Nobody's tracer is there at the end; the recorder is, and the result has its place in time.
+TEST(DelegateProfiler, TheLastDeviceResultGoesToTheRecorderAtTheTimeOfTheEnd) {
+  auto recorder = Recorder::Start({.events_per_thread = 1024, .max_threads = 2});
+  ASSERT_TRUE(recorder);
+  DoubleEngine engine;
+  float state = 0;
+  const auto profiler = Made(Options(&engine, ProfileLevel::kPhases));
+  engine.Execute(profiler.get(), nullptr, Way::kAsynchronous, &state);
+  const int64_t before_ns = Clock().ToNs(NowTicks());
+  ASSERT_TRUE(profiler->Close());
+  int64_t device_start_ns = 0;
+  for (const RecordedScope& scope : recorder->Drain().scopes) {
+    if (scope.name == "double.device") device_start_ns = scope.start_ns;
+  }
+  EXPECT_GE(device_start_ns, before_ns);
+}
+
+TEST(DelegateProfiler, AnEngineWithoutLayersWritesNoFileOfThem) {
+  const base::TemporaryFolder folder;
+  DelegateOptions options =
+      WithFiles(nullptr, ProfileFormat::kTrex, folder.path(), "abababababababab");
+  {
+    const auto profiler = Made(std::move(options));
+    DelegateCall call(profiler.get(), nullptr);
+    call.Finish(CallMode::kUnknown);
+  }
+  EXPECT_EQ(FilesIn(folder.path()),
+            (std::vector<std::string>{"model.forward.abababababababab-0.trace.json",
+                                      "model.forward.abababababababab-0.trace.metadata.json"}));
+}
+
 TEST(DelegateProfiler, AResultThatNeverComesIsMissingWithTheReason) {
   DoubleEngine engine;
   engine.lose_device_events = true;
@@ -286,15 +326,6 @@ TEST(DelegateProfiler, ASidecarThatExistsIsRefusedUnlessAsked) {
     engine.Execute(profiler.get(), nullptr, Way::kBlocking, &state);
   }
   EXPECT_NE(*base::ReadFile(other), "mine");
-}
-
-DelegateOptions WithFiles(DoubleEngine* engine, ProfileFormat format, const std::string& folder,
-                          const std::string& hash) {
-  DelegateOptions options = Options(engine, ProfileLevel::kLayers);
-  options.content_hash = hash;
-  options.config.format = format;
-  options.config.path_prefix = folder;
-  return options;
 }
 
 trex::LayerProfile ReadTrex(const std::string& path) {

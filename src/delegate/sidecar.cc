@@ -76,8 +76,7 @@ std::vector<Sidecar::File> Sidecar::Files() const {
           FileNamePart(facts_.method) + "." + engine;
   if (!trex) return {{base + ".trace" + ext, Part::kTimeline}};
   std::vector<File> files = {{base + ".trace" + ext, Part::kPhases}};
-  if (config.level >= ProfileLevel::kLayers)
-    files.push_back({base + ".layers" + ext, Part::kLayers});
+  if (facts_.has_layers) files.push_back({base + ".layers" + ext, Part::kLayers});
   return files;
 }
 
