@@ -165,6 +165,19 @@ TEST_F(NotedEvents, StandOnTracksOfTheirKind) {
   EXPECT_EQ(Lost(Loss::kEngineOpsOutsideCall), 0U);
 }
 
+// What a delegate says of itself inside the kit's event of the whole call: the call's, as what it
+// says behind that.
+TEST_F(NotedEvents, WhatIsReportedInTheWholeCallIsOfTheInstructionsCall) {
+  Put(Logged("its own", 5, 9, 4, 3));
+  PutNoted(Made(CellType::kOther, "x.delegate", 310, 340, 3, 2), R"({"kind":"host_wall"})");
+  PutNoted(Logged("layer", 9, 12, 5, 2), R"({"kind":"engine_reported"})");
+  Put(Made(CellType::kDelegateCall, "DELEGATE_CALL", 305, 350, 2, 0, 2));
+  importer_.Drain();
+  EXPECT_EQ(ParentOf("its own"), "DELEGATE_CALL");
+  EXPECT_EQ(ParentOf("layer"), "DELEGATE_CALL");
+  EXPECT_EQ(ParentOf("x.delegate"), "DELEGATE_CALL");
+}
+
 TEST_F(NotedEvents, HostTimeOnAnEnginesTrackIsNoneOfIts) {
   PutNoted(Logged("odd", 5, 9, 5, 0), R"({"kind":"host_wall"})");
   importer_.Drain();

@@ -567,6 +567,27 @@ TEST(PerfettoRuns, OldTracesWithoutRunsSayWhichMethodsWereDamaged) {
   EXPECT_EQ(read.incomplete_runs, std::vector<int64_t>{200});
 }
 
+// Two calls of one instruction, the one around the other: the first's report comes when the second
+// has begun and is over.
+TEST(PerfettoRuns, AReportKeepsItsCallWhereALaterOneHasBegun) {
+  ProfileBuilder build;
+  const uint16_t thread = build.AddThread("host", 0, 0);
+  const uint16_t npu = build.AddEngineTrack(thread, "npu");
+  const SliceArgs args{.chain = 0, .instruction = 2};
+  const uint32_t op = build.Add(npu, "conv", Category::kDelegateOp, 1'500, 20, kNone, &args);
+  const uint32_t inner =
+      build.Add(thread, "inner", Category::kDelegateCall, 1'100, 100, kNone, &args);
+  const uint32_t outer =
+      build.Add(thread, "outer", Category::kDelegateCall, 1'000, 900, kNone, &args);
+  build.profile.slices[op].parent = outer;
+  build.profile.slices[inner].parent = outer;
+  build.profile.runs.push_back(RunOf(RunMode::kProfiled, 1'000, 900, 3));
+  Recording recording;
+  recording.profile = std::move(build.profile);
+  const Recording read = ReadBytes(WriteRecording(recording));
+  EXPECT_EQ(Lines(read.profile), Lines(recording.profile));
+}
+
 // An event that ends before it starts, on a clock that is none of ours.
 TEST(PerfettoRuns, NegativeTicksAreLeftOutInAndOut) {
   ProfileBuilder build;
