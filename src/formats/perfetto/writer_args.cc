@@ -136,12 +136,15 @@ bool Writer::IsAtItsCall(const Slice& slice) const {
          instruction_of(slice) == instruction_of(*call);
 }
 
-// Whether no other call at its instruction, on its thread, has begun since.
+// Whether no other call at its instruction, on its thread, has begun since. The call itself may come
+// in a later Append: then the last one in the file began before it.
 bool Writer::IsLastBegun(const Slice& call) const {
   const int32_t instruction =
       call.args < profile_->args.size() ? profile_->args[call.args].instruction : -1;
   const auto last = last_calls_.find({call.track, instruction});
-  return last != last_calls_.end() && &profile_->slices[last->second] == &call;
+  if (last == last_calls_.end()) return true;
+  const Slice& other = profile_->slices[last->second];
+  return &other == &call || other.start_ns < call.start_ns;
 }
 
 // An engine's slice is shown beside its delegate call, on another track. A reader takes the call at
