@@ -136,8 +136,8 @@ bool Writer::IsAtItsCall(const Slice& slice) const {
          instruction_of(slice) == instruction_of(*call);
 }
 
-// Whether no other call at its instruction, on its thread, has begun since. The call itself may come
-// in a later Append: then the last one in the file began before it.
+// Whether no other call at its instruction, on its thread, has begun since. The call itself may
+// come in a later Append: then the last one in the file began before it.
 bool Writer::IsLastBegun(const Slice& call) const {
   const int32_t instruction =
       call.args < profile_->args.size() ? profile_->args[call.args].instruction : -1;
