@@ -181,6 +181,10 @@ std::string FormatCount(double value) {
 
 std::string FormatPercent(double ratio) { return fmt::format("{:.1f} %", ratio * 100); }
 
+std::string ErrorLine(const Error& error) {
+  return error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint);
+}
+
 uint64_t HashText(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "inferprobe/result.h"
+
 namespace inferprobe::base {
 
 // Number of bytes of `text` that belong to no valid UTF-8 sequence (overlong forms, surrogates and
@@ -32,6 +34,9 @@ std::string FormatDurationNs(double ns);  // "8.30 us", "195 us", "1.20 s": thre
 std::string FormatBytes(double bytes);    // "653 kB", "1.2 MB": decimal units
 std::string FormatCount(double value);    // "5,050"
 std::string FormatPercent(double ratio);  // "93.4 %"
+
+// The error as one text, where there is no place for two: "message (hint)".
+std::string ErrorLine(const Error& error);
 
 // FNV-1a, for keys and table look-ups; not for content identity.
 uint64_t HashText(std::string_view text);

@@ -1,6 +1,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/text.h"
 #include "inferprobe/config.h"
 #include "inferprobe/config_c.h"
 #include "inferprobe/inferprobe.h"
@@ -14,8 +15,7 @@ thread_local std::string t_folder;
 
 int CodeOf(const inferprobe::Result<void>& result) {
   if (result) return INFERPROBE_OK;
-  t_error = result.error().message;
-  if (!result.error().hint.empty()) t_error += " (" + result.error().hint + ")";
+  t_error = inferprobe::base::ErrorLine(result.error());
   return result.error().code == inferprobe::ErrorCode::kInvalidArgument
              ? INFERPROBE_INVALID_ARGUMENT
              : INFERPROBE_OTHER;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/text.h"
 #include "delegate/check_config.h"
 #include "delegate/quoted.h"
 #include "inferprobe/config.h"
@@ -83,9 +84,7 @@ thread_local std::string t_last_error;
 }  // namespace
 
 const std::string& LastDelegateError() { return t_last_error; }
-void SetLastDelegateError(const Error& error) {
-  t_last_error = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")";
-}
+void SetLastDelegateError(const Error& error) { t_last_error = base::ErrorLine(error); }
 void ClearLastDelegateError() { t_last_error.clear(); }
 
 }  // namespace inferprobe

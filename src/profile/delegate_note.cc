@@ -30,15 +30,6 @@ Key KeyNamed(std::string_view name) {
   return Key::kOther;
 }
 
-// A kind that is computed from others is nothing that an event has.
-std::optional<Kind> KindNamed(std::string_view name) {
-  for (const Kind kind : {Kind::kHostWall, Kind::kHostCpu, Kind::kDevice, Kind::kEngineReported,
-                          Kind::kEngineMeanSinceCompile}) {
-    if (name == KindName(kind)) return kind;
-  }
-  return std::nullopt;
-}
-
 std::optional<CallMode> ModeNamed(std::string_view name) {
   for (const CallMode mode :
        {CallMode::kBlocking, CallMode::kSynchronized, CallMode::kAsynchronous}) {
@@ -83,7 +74,7 @@ class NoteBuilder {
     if (depth_ != 1) return Other();
     switch (key_) {
       case Key::kKind: {
-        const std::optional<Kind> kind = KindNamed(value);
+        const std::optional<Kind> kind = MeasuredKind(value);
         has_kind_ = kind.has_value();
         note_.kind = kind.value_or(note_.kind);
         return has_kind_;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -20,6 +22,8 @@ enum class Kind : uint8_t {
 };
 const char* KindName(Kind kind);  // "host_wall"
 const char* KindText(Kind kind);  // "host wall"
+// Of what was measured; nullopt: no such kind, or kDerived, which no event has.
+std::optional<Kind> MeasuredKind(std::string_view name);
 
 // The project's one list of reasons why a figure is missing.
 enum class Status : uint8_t {

@@ -42,6 +42,14 @@ const char* KindText(Kind kind) {
   return "unknown";
 }
 
+std::optional<Kind> MeasuredKind(std::string_view name) {
+  for (const Kind kind : {Kind::kHostWall, Kind::kHostCpu, Kind::kDevice, Kind::kEngineReported,
+                          Kind::kEngineMeanSinceCompile}) {
+    if (name == KindName(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
 namespace {
 struct StatusWords {
   const char* name;

@@ -4,22 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_writer.h"
+#include "profile/delegate_note.h"
 
 namespace inferprobe::profile {
 namespace {
 
 // Names of types and executions are cut to it, so that also escaped they fit a note.
 constexpr size_t kLongestText = 256;
-constexpr size_t kLongestNote = 4096;
 constexpr std::string_view kRunningMean = "running_mean";
-
-std::optional<Kind> KindNamed(std::string_view name) {
-  for (const Kind kind : {Kind::kHostWall, Kind::kHostCpu, Kind::kDevice, Kind::kEngineReported,
-                          Kind::kEngineMeanSinceCompile}) {
-    if (name == KindName(kind)) return kind;
-  }
-  return std::nullopt;
-}
 
 std::string Text(const nlohmann::json& note, const char* key) {
   const auto member = note.find(key);
@@ -56,7 +48,7 @@ std::optional<SumNote> ParseSumNote(std::string_view metadata) {
     return std::nullopt;
   }
   SumNote note;
-  const std::optional<Kind> kind = KindNamed(Text(parsed, "kind"));
+  const std::optional<Kind> kind = MeasuredKind(Text(parsed, "kind"));
   if (!kind) return std::nullopt;
   note.kind = *kind;
   note.calls = samples->get<uint64_t>();

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "base/text.h"
 #include "inferprobe/inferprobe.h"
 #include "inferprobe/recorder.h"
 #include "inferprobe/scope.h"
@@ -67,8 +68,7 @@ int inferprobe_start_with(const inferprobe_options* options) {
   inferprobe::Result<Recorder> recorder = Recorder::Start(wanted);
   if (!recorder) {
     const inferprobe::Error& error = recorder.error();
-    t_error = std::string(inferprobe::ErrorCodeName(error.code)) + ": " + error.message;
-    if (!error.hint.empty()) t_error += " (" + error.hint + ")";
+    t_error = inferprobe::ErrorCodeName(error.code) + (": " + inferprobe::base::ErrorLine(error));
     return CodeOf(error.code);
   }
   TheRecorder().emplace(*std::move(recorder));

@@ -15,8 +15,10 @@ namespace inferprobe::trex {
 namespace {
 
 using profile::Kind;
+using profile::KindName;
 using profile::Loss;
 using profile::LossCounts;
+using profile::MeasuredKind;
 
 constexpr double kMostMs = 9e12;     // fits 63 bits of nanoseconds
 constexpr double kMostCount = 9e15;  // a double holds it exactly
@@ -61,15 +63,6 @@ uint64_t CallsFrom(const Record& record) {
   const double calls = std::round(ratio);
   if (!(calls >= 1 && calls <= kMostCount)) return 0;
   return std::abs(ratio - calls) <= 0.01 + 2e-5 * calls ? static_cast<uint64_t>(calls) : 0;
-}
-
-// What it does not know, it does not call a time of the host.
-std::string KnownKind(std::string_view name) {
-  for (const Kind kind : {Kind::kHostWall, Kind::kHostCpu, Kind::kDevice, Kind::kEngineReported,
-                          Kind::kEngineMeanSinceCompile}) {
-    if (name == KindName(kind)) return std::string(name);
-  }
-  return KindName(Kind::kEngineReported);
 }
 
 int64_t Nanoseconds(double ms) { return std::llround(ms * 1e6); }
@@ -211,7 +204,8 @@ Result<Metadata> ParseMetadata(std::string_view text, const std::string& name) {
                                : *key == "of"             ? &metadata.of
                                                           : nullptr;
     if (text_member == &metadata.kind) {
-      metadata.kind = KnownKind(json.String());
+      // What it does not know, it does not call a time of the host.
+      metadata.kind = KindName(MeasuredKind(json.String()).value_or(Kind::kEngineReported));
     } else if (*key == kVersionKey && json.Peek() == LenientJson::Next::kNumber) {
       known_version = json.Number() == kMetadataVersion;
     } else if (text_member != nullptr) {

@@ -35,18 +35,12 @@ bool IsVersionKey(std::string_view text) {
   return text.starts_with('"') && text.substr(1).starts_with(kVersionKey);
 }
 
-Kind KindOf(const Metadata* metadata) {
-  for (const Kind kind :
-       {Kind::kHostWall, Kind::kHostCpu, Kind::kDevice, Kind::kEngineMeanSinceCompile}) {
-    if (metadata != nullptr && metadata->kind == KindName(kind)) return kind;
-  }
-  return Kind::kEngineReported;
-}
-
 // Times of the host are of no engine's track.
 profile::Track TrackOf(const Metadata* metadata) {
   profile::Track track;
-  track.kind = KindOf(metadata);
+  track.kind = metadata != nullptr
+                   ? profile::MeasuredKind(metadata->kind).value_or(Kind::kEngineReported)
+                   : Kind::kEngineReported;
   const bool host = track.kind == Kind::kHostWall || track.kind == Kind::kHostCpu;
   track.type = host ? profile::TrackType::kMeasure : profile::TrackType::kEngine;
   track.name = host ? "host phases" : "layers";
