@@ -205,15 +205,6 @@ class LayerReports {
   std::map<std::pair<uint32_t, std::string>, const OpRow*> reports_;
 };
 
-// The engine tells a mean over all calls since it compiled the model.
-std::string ErrorText(const DelegateResult& delegate) {
-  if (!delegate.layer_error_ns) return "";
-  const Metric<double>& error_ns = *delegate.layer_error_ns;
-  return fmt::format(
-      "  the engine keeps running means in whole units: each mean below may be off by {}\n",
-      error_ns ? base::FormatDurationNs(*error_ns) : MissingText(error_ns.missing()));
-}
-
 // Where the call's time is not the engine's, layers compare with each other.
 double ReportedNs(const DelegateResult& delegate) {
   double all_ns = 0;
@@ -247,7 +238,7 @@ std::string LayerTable(const profile::PerfResult& result, const DelegateResult& 
                         of_one_kind ? profile::KindText(kind) : "as each row says",
                         ResolutionText(delegate.resolution_ns),
                         CoverageText(delegate, options.color));
-  out += ErrorText(delegate);
+  if (delegate.layer_error_ns) out += RunningMeanText(*delegate.layer_error_ns);
   if (report != nullptr) {
     out +=
         fmt::format("  reading layers adds overhead and can change scheduling; it took {} a run\n",

@@ -58,6 +58,12 @@ std::string IntervalText(const profile::Metric<profile::Interval>& interval_ms,
   return fmt::format("[{}, {}]", low, unit.Value(interval_ms->high * 1e6));
 }
 
+std::string RunningMeanText(const profile::Metric<double>& error_ns) {
+  return fmt::format(
+      "  the engine keeps running means in whole units: each mean below may be off by {}\n",
+      error_ns ? base::FormatDurationNs(*error_ns) : MissingText(error_ns.missing()));
+}
+
 std::string ChangeText(double ratio) {
   const double percent = std::round((ratio - 1) * 1000) / 10;
   return fmt::format("{:+.1f} %", percent == 0 ? 0.0 : percent);  // not "-0.0"

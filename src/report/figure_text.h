@@ -33,6 +33,9 @@ class TimeUnit {
 std::string IntervalText(const profile::Metric<profile::Interval>& interval_ms,
                          const TimeUnit& unit);
 
+// A line about means that were computed from an engine's running mean since it compiled the model.
+std::string RunningMeanText(const profile::Metric<double>& error_ns);
+
 // "+3.1 %" of 1.031.
 std::string ChangeText(double ratio);
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "report/figure_text.h"
 #include "report/largest.h"
 #include "report/lines.h"
+#include "report/row_cells.h"
 
 namespace inferprobe::report {
 namespace {
@@ -18,20 +20,12 @@ using profile::SumRow;
 constexpr size_t kMostRows = 20;  // of a track
 constexpr size_t kMostTracks = 20;
 
-std::string NameText(const std::string& name, const char* unnamed) {
-  return name.empty() ? unnamed : base::TerminalText(name);
-}
-
-// The engine tells a mean over all calls since it compiled the model.
 std::string ErrorText(const std::vector<SumRow>& rows, size_t begin, size_t end) {
   std::optional<int64_t> most_ns;
   for (size_t i = begin; i < end; ++i) {
     if (rows[i].error_ns) most_ns = std::max(most_ns.value_or(0), *rows[i].error_ns);
   }
-  if (!most_ns) return "";
-  return fmt::format(
-      "  the engine keeps running means in whole units: each mean below may be off by {}\n",
-      base::FormatDurationNs(static_cast<double>(*most_ns)));
+  return most_ns ? RunningMeanText(static_cast<double>(*most_ns)) : "";
 }
 
 // A sum within its error says as little as its mean.
@@ -61,12 +55,13 @@ std::string TrackTable(const std::vector<SumRow>& rows, size_t begin, size_t end
     const SumRow& row = rows[i];
     table.AddRow({Cell::Percent(row.share), TotalCell(row), Cell::Duration(row.mean_ns),
                   Cell::Duration(row.p50_ns), Cell::Int(static_cast<int64_t>(row.calls)),
-                  Cell::Drawn(NameText(row.name, "(unnamed)"))});
+                  Cell::Drawn(NameText(row.name))});
   }
-  std::string out = fmt::format("\n{} ({}, sums over all calls; part of no latency)\n",
-                                NameText(rows[begin].track, "(unnamed track)"),
-                                profile::KindText(rows[begin].kind)) +
-                    ErrorText(rows, begin, end) + table.Render(Format::kTable, 2);
+  std::string out =
+      fmt::format("\n{} ({}, sums over all calls; part of no latency)\n",
+                  rows[begin].track.empty() ? "(unnamed track)" : NameText(rows[begin].track),
+                  profile::KindText(rows[begin].kind)) +
+      ErrorText(rows, begin, end) + table.Render(Format::kTable, 2);
   if (const size_t more = end - begin - shown.size(); more != 0) {
     out += fmt::format("  … {} with less time: --all\n", Counted(more, "more layer"));
   }
