@@ -7,10 +7,10 @@
 //   Result<DelegateHandle*> init(BackendInitContext& context, FreeableBuffer* processed,
 //                                ArrayRef<CompileSpec> specs) const override {
 //     auto config = ipe::ConfigOf("myengine", context, specs);
-//     if (!config) return ipe::FailInit(config.error());
+//     if (!config) return ipe::Fail(config.error());
 //     ...
 //     auto profiler = inferprobe::DelegateProfiler::Create(std::move(options));
-//     if (!profiler) return ipe::FailInit(profiler.error());
+//     if (!profiler) return ipe::Fail(profiler.error());
 //   }
 //   Error execute(BackendExecutionContext& context, DelegateHandle* handle,
 //                 Span<EValue*> args) const override {
@@ -173,9 +173,9 @@ inline ::inferprobe::Result<ProfileConfig> ConfigOf(
   return ResolveProfileConfig(prefix, runtime, compiled, PlaceOfBuild());
 }
 
-// To be returned from init(): ExecuTorch passes on a code alone, so the words go to its log and to
-// LastDelegateError().
-inline ::executorch::runtime::Error FailInit(
+// What a backend returns for the error: ExecuTorch passes on a code alone, so the words go to its
+// log and to LastDelegateError().
+inline ::executorch::runtime::Error Fail(
     const ::inferprobe::Error& error,
     ::executorch::runtime::Error code = ::executorch::runtime::Error::InvalidArgument) {
   SetLastDelegateError(error);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/counting_malloc.h"
+#include "engines/executorch/null_backend.h"
 #include "engines/executorch/null_tracer.h"
 #include "engines/executorch/test_support.h"
 #include "engines/executorch/wrapped_backend.h"
@@ -72,30 +73,15 @@ INSTANTIATE_TEST_SUITE_P(Each, Allocating,
                                          "text_xnnpack", "regions50_xnnpack"),
                          [](const auto& sample) { return std::string(sample.param); });
 
-class IdleBackend final : public et::BackendInterface {
- public:
-  ~IdleBackend() override = default;
-  [[nodiscard]] bool is_available() const override { return true; }
-  et::Result<et::DelegateHandle*> init(et::BackendInitContext& /*context*/,
-                                       et::FreeableBuffer* /*processed*/,
-                                       et::ArrayRef<et::CompileSpec> /*specs*/) const override {
-    return static_cast<et::DelegateHandle*>(nullptr);
-  }
-  et::Error execute(et::BackendExecutionContext& /*context*/, et::DelegateHandle* /*handle*/,
-                    et::Span<et::EValue*> /*args*/) const override {
-    return et::Error::Ok;
-  }
-};
-
 // The samples cannot tell: all that they are compared with goes through the wrapper, too.
 TEST(Allocating, AWrappedCallAddsNothing) {
-  IdleBackend idle;
-  const WrappedBackend wrapped("IdleBackend", &idle);
+  NullBackend null;
+  const WrappedBackend wrapped("NullBackend", &null);
   NullTracer tracer;
   for (const ProfileLevel level : {ProfileLevel::kOff, ProfileLevel::kDelegate}) {
     ProfileConfig config;
     config.level = level;
-    auto options = executorch_delegate::OptionsOf("idlebackend", config);
+    auto options = executorch_delegate::OptionsOf("nullbackend", config);
     ASSERT_TRUE(options);
     et::BackendInitContext load(nullptr, &tracer, "forward", nullptr,
                                 {options->data(), options->size()});

@@ -25,18 +25,18 @@ et::Result<et::DelegateHandle*> BackendChoice::init(et::BackendInitContext& cont
                                                     et::ArrayRef<et::CompileSpec> specs) const {
   const std::string choice = kit::internal::RuntimeText(context, key_).value_or("ours");
   if (choice != "ours" && choice != "stock") {
-    return kit::FailInit(
+    return kit::Fail(
         {ErrorCode::kInvalidArgument, key_ + ": \"" + choice + "\" is not one of ours, stock", ""});
   }
   const Backend* backend = choice == "stock" ? stock_ : ours_;
   if (backend == nullptr) {
-    return kit::FailInit({ErrorCode::kNotBuiltIn, key_ + ": this build has no stock delegate",
-                          "the executorch wheel that it was built with brings none"});
+    return kit::Fail({ErrorCode::kNotBuiltIn, key_ + ": this build has no stock delegate",
+                      "the executorch wheel that it was built with brings none"});
   }
   if (backend == stock_) before_stock_();
   // Ours says itself what it misses, and where it looked.
   if (backend == stock_ && !backend->is_available()) {
-    return kit::FailInit(
+    return kit::Fail(
         {ErrorCode::kNotFound, key_ + ": the stock delegate says that its runtime is not there",
          "set OPENVINO_LIB_PATH to the file of OpenVINO's C library"},
         et::Error::NotFound);

@@ -48,7 +48,7 @@ et::Result<et::DelegateHandle*> WrappedBackend::init(et::BackendInitContext& con
                                                      et::FreeableBuffer* processed,
                                                      et::ArrayRef<et::CompileSpec> specs) const {
   auto config = kit::ConfigOf(prefix_, context, specs);
-  if (!config) return kit::FailInit(config.error());
+  if (!config) return kit::Fail(config.error());
   const bool off = config->level == ProfileLevel::kOff;
 
   DelegateOptions options;
@@ -64,22 +64,26 @@ et::Result<et::DelegateHandle*> WrappedBackend::init(et::BackendInitContext& con
   options.place = kit::PlaceOfBuild();
   options.follows_process_wide = false;
   options.log = kit::LogError;
-  auto profiler = DelegateProfiler::Create(std::move(options));
-  if (!profiler) return kit::FailInit(profiler.error());
 
   const std::vector<et::BackendOption> theirs = WithoutOurs(context, prefix_);
   et::BackendInitContext inner_context(
       context.get_runtime_allocator(), off ? nullptr : context.event_tracer(),
       context.get_method_name(), context.get_named_data_map(), {theirs.data(), theirs.size()});
-  auto handle = std::make_unique<Handle>();
-  handle->level = config->level;
-  handle->profiler = std::move(*profiler);
-  kit::TracerSink sink(context.event_tracer());
-  const DelegateLoad load(prefix_, config->level, sink.get());
-  auto inner = inner_->init(inner_context, processed, specs);
-  if (!inner.ok()) return inner.error();
-  handle->inner = *inner;
-  return handle.release();
+  et::DelegateHandle* inner = nullptr;
+  {
+    kit::TracerSink sink(context.event_tracer());
+    const DelegateLoad load(prefix_, config->level, sink.get());
+    auto loaded = inner_->init(inner_context, processed, specs);
+    if (!loaded.ok()) return loaded.error();
+    inner = *loaded;
+  }
+  // Only now: one that could not be loaded has no identity.
+  auto profiler = DelegateProfiler::Create(std::move(options));
+  if (!profiler) {
+    inner_->destroy(inner);
+    return kit::Fail(profiler.error());
+  }
+  return new Handle{inner, config->level, std::move(*profiler)};
 }
 
 et::Error WrappedBackend::execute(et::BackendExecutionContext& context, et::DelegateHandle* handle,
@@ -101,7 +105,7 @@ void WrappedBackend::destroy(et::DelegateHandle* handle) const {
   const std::unique_ptr<Handle> own(static_cast<Handle*>(handle));
   if (own == nullptr) return;
   if (auto closed = own->profiler->Close(); !closed) {
-    static_cast<void>(kit::FailInit(closed.error()));
+    static_cast<void>(kit::Fail(closed.error()));
   }
   inner_->destroy(own->inner);
 }

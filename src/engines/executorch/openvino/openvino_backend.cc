@@ -52,10 +52,6 @@ std::optional<ElementType> TypeOf(ScalarType type) {
   }
 }
 
-et::Error Fail(const ::inferprobe::Error& error, et::Error code) {
-  return kit::FailInit(error, code);
-}
-
 // A flag, as a load-time option of any type or a compile spec.
 ::inferprobe::Result<bool> FlagOf(const et::BackendInitContext& context,
                                   et::ArrayRef<et::CompileSpec> specs, const std::string& key) {
@@ -165,15 +161,15 @@ et::Result<et::DelegateHandle*> OpenvinoBackend::init(et::BackendInitContext& co
                                                       et::FreeableBuffer* processed,
                                                       et::ArrayRef<et::CompileSpec> specs) const {
   auto config = kit::ConfigOf(kPrefix, context, specs);
-  if (!config) return Fail(config.error(), et::Error::InvalidArgument);
+  if (!config) return kit::Fail(config.error(), et::Error::InvalidArgument);
   kit::TracerSink sink(context.event_tracer());
   const DelegateLoad load(kPrefix, config->level, sink.get());
   auto loaded = Load(context, *processed, specs, *config);
   if (!loaded) {
     const bool argument = loaded.error().code == ErrorCode::kInvalidArgument ||
                           loaded.error().code == ErrorCode::kAlreadyExists;
-    return Fail(loaded.error(),
-                argument ? et::Error::InvalidArgument : et::Error::DelegateInvalidCompatibility);
+    return kit::Fail(loaded.error(), argument ? et::Error::InvalidArgument
+                                              : et::Error::DelegateInvalidCompatibility);
   }
   return loaded->release();
 }
@@ -184,7 +180,7 @@ et::Error OpenvinoBackend::execute(et::BackendExecutionContext& context, et::Del
   kit::TracerSink sink(context.event_tracer());
   DelegateCall call(loaded->profiler.get(), sink.get());
   if (auto done = Run(*loaded->engine, loaded->async, call, args); !done) {
-    return Fail(done.error(), et::Error::Internal);
+    return kit::Fail(done.error(), et::Error::Internal);
   }
   call.Finish(loaded->async ? CallMode::kSynchronized : CallMode::kBlocking);
   if (call.wants_layers()) loaded->engine->ReportLayers(call);
@@ -196,7 +192,7 @@ void OpenvinoBackend::destroy(et::DelegateHandle* handle) const {
   if (loaded == nullptr) return;
   if (loaded->profiler != nullptr) {
     if (auto closed = loaded->profiler->Close(); !closed) {
-      static_cast<void>(Fail(closed.error(), et::Error::Internal));
+      static_cast<void>(kit::Fail(closed.error(), et::Error::Internal));
     }
   }
   delete loaded;
