@@ -22,19 +22,14 @@
 #include <string>
 #include <vector>
 
+#include "bench_program.h"
 #include "engines/executorch/backend_registration.h"
-#include "engines/executorch/delegate_options.h"
 #include "engines/executorch/engine_error.h"
-#include "engines/executorch/loaded_program.h"
 #include "engines/executorch/log_capture.h"
-#include "engines/executorch/method_instance.h"
-#include "engines/executorch/plan_facts.h"
-#include "engines/executorch/program_tables.h"
+#include "engines/executorch/null_backend.h"
 #include "engines/executorch/tracer.h"
 #include "engines/executorch/wrapped_backend.h"
 #include "inferprobe/executorch_delegate.h"
-#include "inferprobe/recorder.h"
-#include "measure/inputs/inputs.h"
 #include "record/ring_writer.h"
 
 namespace inferprobe::executorch_engine {
@@ -47,12 +42,6 @@ constexpr int kWarmUps = 2;
 constexpr int kRunsOfATurn = 4;
 constexpr int kFewestRounds = 20;
 constexpr int kCalls = 1000;  // of a turn of the kit's
-
-double QuantileOf(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];
-}
-double MedianOf(const std::vector<double>& values) { return QuantileOf(values, 0.5); }
 
 double Seconds() { return static_cast<double>(Clock().ToNs(NowTicks())) * 1e-9; }
 
@@ -89,21 +78,9 @@ constexpr std::array<Way, 7> kWays = {{{"off", ProfileLevel::kOff, "ours"},
                                        {"stock", ProfileLevel::kOff, "stock"}}};
 
 Result<void> MeasureProgram(const std::string& path, double seconds) {
-  auto tables = ProgramTables::Open(path);
-  if (!tables) return tl::unexpected(tables.error());
-  auto program = LoadedProgram::Load(**tables);
+  auto program = BenchProgram::Open(path);
   if (!program) return tl::unexpected(program.error());
-  const PlanFacts facts = ReadPlan(*(*tables)->FindPlan("forward"));
-  auto memory = PlannedMemory::Make(facts.planned_buffers);
-  if (!memory) return tl::unexpected(memory.error());
-  std::vector<TensorSpec> specs;
-  for (const PlanValue& input : facts.inputs) specs.push_back(input.spec);
-  auto inputs = measure::ResolveInputs(specs, {});
-  if (!inputs) return tl::unexpected(inputs.error());
-
-  RecorderOptions recording;
-  recording.events_per_thread = 1 << 16;
-  auto recorder = Recorder::Start(recording);
+  auto recorder = StartRecorder();
   if (!recorder) return tl::unexpected(recorder.error());
   record::ThreadRing* ring = record::AttachThread();
   std::array<RingTracer, kWays.size()> tracers;
@@ -113,15 +90,9 @@ Result<void> MeasureProgram(const std::string& path, double seconds) {
   for (size_t i = 0; i < kWays.size(); ++i) {
     auto choices = ParseDelegateChoices({std::string("openvino=") + kWays[i].choice});
     if (!choices) return tl::unexpected(choices.error());
-    ProfileConfig config;
-    config.level = kWays[i].level;
-    auto options = DelegateLoadOptions::Make(facts.backends, config, *choices);
-    if (!options) return tl::unexpected(options.error());
-    auto loaded = MethodInstance::Load(
-        {program->get(), &facts, "forward", *memory, nullptr, &tracers[i], (*options)->map()});
+    auto loaded = (*program)->Instance(&tracers[i], kWays[i].level, *choices);
     if (!loaded) return tl::unexpected(loaded.error());
     instances[i] = std::move(*loaded);
-    INFERPROBE_RETURN_IF_ERROR(instances[i]->SetInputs(inputs->tensors));
     const auto run = [&, i] {
       const uint64_t head = ring->head;
       const uint64_t start = NowTicks();
@@ -165,22 +136,6 @@ Result<void> MeasureProgram(const std::string& path, double seconds) {
   return {};
 }
 
-// A backend that does nothing: what is left is what is around it.
-class BareBackend final : public et::BackendInterface {
- public:
-  ~BareBackend() override = default;
-  [[nodiscard]] bool is_available() const override { return true; }
-  et::Result<et::DelegateHandle*> init(et::BackendInitContext& /*context*/,
-                                       et::FreeableBuffer* /*processed*/,
-                                       et::ArrayRef<et::CompileSpec> /*specs*/) const override {
-    return static_cast<et::DelegateHandle*>(nullptr);
-  }
-  et::Error execute(et::BackendExecutionContext& /*context*/, et::DelegateHandle* /*handle*/,
-                    et::Span<et::EValue*> /*args*/) const override {
-    return et::Error::Ok;
-  }
-};
-
 // A call through ExecuTorch's border, without ExecuTorch's part of it.
 class Calls {
  public:
@@ -188,7 +143,7 @@ class Calls {
     static const std::string bytes = "no engine";
     ProfileConfig config;
     config.level = level;
-    auto options = kit::OptionsOf("barebackend", config);
+    auto options = kit::OptionsOf("nullbackend", config);
     if (!options) return tl::unexpected(options.error());
     et::BackendInitContext context(nullptr, nullptr, "forward", nullptr,
                                    {options->data(), options->size()});
@@ -221,12 +176,10 @@ void KitCalls(DelegateProfiler* profiler, int n) {
 }
 
 Result<void> MeasureCalls(double seconds) {
-  RecorderOptions recording;
-  recording.events_per_thread = 1 << 16;
-  auto recorder = Recorder::Start(recording);
+  auto recorder = StartRecorder();
   if (!recorder) return tl::unexpected(recorder.error());
-  static BareBackend bare;
-  static WrappedBackend wrapped("BareBackend", &bare);
+  static NullBackend bare;
+  static WrappedBackend wrapped("NullBackend", &bare);
   auto alone = Calls::Make(bare, ProfileLevel::kOff);
   auto off = Calls::Make(wrapped, ProfileLevel::kOff);
   auto seen = Calls::Make(wrapped, ProfileLevel::kDelegate);

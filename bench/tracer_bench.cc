@@ -20,17 +20,12 @@
 #include <string>
 #include <vector>
 
-#include "engines/executorch/delegate_options.h"
+#include "bench_program.h"
 #include "engines/executorch/engine_error.h"
-#include "engines/executorch/loaded_program.h"
 #include "engines/executorch/log_capture.h"
-#include "engines/executorch/method_instance.h"
 #include "engines/executorch/null_tracer.h"
-#include "engines/executorch/plan_facts.h"
 #include "engines/executorch/thread_pool.h"
 #include "engines/executorch/tracer.h"
-#include "inferprobe/recorder.h"
-#include "measure/inputs/inputs.h"
 #include "record/ring_writer.h"
 
 namespace inferprobe::executorch_engine {
@@ -44,33 +39,10 @@ constexpr std::array<const char*, kWays> kWayNames = {"none", "none again (A aga
 constexpr int kWarmUps = 2;
 constexpr int kRunsOfATurn = 4;
 
-double MedianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-double QuantileOf(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];
-}
-
 Result<void> Measure(const std::string& path, int rounds, bool json) {
-  auto tables = ProgramTables::Open(path);
-  if (!tables) return tl::unexpected(tables.error());
-  auto program = LoadedProgram::Load(**tables);
+  auto program = BenchProgram::Open(path);
   if (!program) return tl::unexpected(program.error());
-  const PlanFacts facts = ReadPlan(*(*tables)->FindPlan("forward"));
-  auto memory = PlannedMemory::Make(facts.planned_buffers);
-  if (!memory) return tl::unexpected(memory.error());
-  std::vector<TensorSpec> specs;
-  for (const PlanValue& input : facts.inputs) specs.push_back(input.spec);
-  auto inputs = measure::ResolveInputs(specs, {});
-  if (!inputs) return tl::unexpected(inputs.error());
-
-  RecorderOptions recording;
-  recording.events_per_thread = 1 << 16;
-  auto recorder = Recorder::Start(recording);
+  auto recorder = StartRecorder();
   if (!recorder) return tl::unexpected(recorder.error());
   RingTracer ours;
   // On its own heap buffer, emptied after each run: the static one is not given back by reset().
@@ -80,15 +52,10 @@ Result<void> Measure(const std::string& path, int rounds, bool json) {
   std::array<std::unique_ptr<MethodInstance>, 4> instances;
   for (size_t i = 0; i < instances.size(); ++i) {
     // At level off a backend is not given the tracer.
-    ProfileConfig config;
-    config.level = tracers[i] == nullptr ? ProfileLevel::kOff : ProfileLevel::kDelegate;
-    auto options = DelegateLoadOptions::Make(facts.backends, config, {});
-    if (!options) return tl::unexpected(options.error());
-    auto loaded = MethodInstance::Load(
-        {program->get(), &facts, "forward", *memory, nullptr, tracers[i], (*options)->map()});
+    auto loaded = (*program)->Instance(
+        tracers[i], tracers[i] == nullptr ? ProfileLevel::kOff : ProfileLevel::kDelegate);
     if (!loaded) return tl::unexpected(loaded.error());
     instances[i] = std::move(*loaded);
-    INFERPROBE_RETURN_IF_ERROR(instances[i]->SetInputs(inputs->tensors));
   }
 
   record::ThreadRing* ring = record::AttachThread();
