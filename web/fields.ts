@@ -248,6 +248,7 @@ export const fields: readonly Field[] = [
   { path: "delegates[].device.clock", key: "clock", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Which clock, e.g. cuda event; may be empty." },
   { path: "delegates[].device.calls", key: "calls", unit: "count", kind: null, clock: null, mayBeMissing: false, description: "Calls that have a result, whenever it came." },
   { path: "delegates[].device.missing", key: "missing", unit: "count", kind: null, clock: null, mayBeMissing: false, description: "Calls whose result never came." },
+  { path: "delegates[].device.missing_why", key: "missing_why", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Why one of them never came, as the delegate said it. Absent where it did not say." },
   { path: "delegates[].device.mean_ns", key: "mean_ns", unit: "ns", kind: "device", clock: "device", mayBeMissing: true, description: "Mean per run, of the calls that have a result." },
   { path: "delegates[].layers", key: "layers", unit: null, kind: null, clock: null, mayBeMissing: false, description: "The engine's own operators, in its order." },
   { path: "delegates[].layers[].id", key: "id", unit: "count", kind: null, clock: null, mayBeMissing: false, description: "Number of the row." },

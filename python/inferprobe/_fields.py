@@ -2158,6 +2158,15 @@ FIELDS: tuple[Field, ...] = (
         "Calls whose result never came.",
     ),
     Field(
+        "delegates[].device.missing_why",
+        "missing_why",
+        None,
+        None,
+        None,
+        False,
+        "Why one of them never came, as the delegate said it. Absent where it did not say.",
+    ),
+    Field(
         "delegates[].device.mean_ns",
         "mean_ns",
         "ns",

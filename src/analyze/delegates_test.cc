@@ -236,8 +236,29 @@ TEST(Delegates, ADeviceThatNeverAnsweredIsMissingAndNotZero) {
   ASSERT_TRUE(table.delegates.at(0).device);
   const profile::DeviceTime& device = *table.delegates[0].device;
   EXPECT_EQ(device.missing, 1U);
+  EXPECT_EQ(device.missing_why, "");
   ASSERT_FALSE(device.mean_ns);
   EXPECT_EQ(device.mean_ns.missing().status, Status::kNotMeasured);
+  EXPECT_EQ(device.mean_ns.missing().hint, "no result of the device came");
+}
+
+TEST(Delegates, WhatTheDelegateSaysOfALostResultIsKept) {
+  SyntheticProfile made;
+  for (int call = 1; call <= 2; ++call) {
+    made.BeginRun();
+    made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
+    std::string note = WholeNote("asynchronous", call);
+    // Learned in the second call; of which it is, only the numbers tell.
+    if (call == 2) note.insert(note.size() - 1, R"(,"device_missing":"no pair was free")");
+    made.NotedLeaf("x.delegate", 100, note);
+    if (call == 2) made.OnDevice("x.device", 30, R"({"kind":"device","engine":"e","call":1})");
+    made.Leave();
+    made.EndRun();
+  }
+  const OperatorTable table = Build(made);
+  ASSERT_TRUE(table.delegates.at(0).device);
+  EXPECT_EQ(table.delegates[0].device->missing, 1U);
+  EXPECT_EQ(table.delegates[0].device->missing_why, "no pair was free");
 }
 
 // An engine that keeps the sum of whole microseconds and tells floor(sum / calls); the delegate

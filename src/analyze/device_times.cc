@@ -41,6 +41,7 @@ DeviceTimes::DeviceTimes(const Profile& profile, profile::DelegateNotes* notes,
     const DelegateNote* note = notes->Of(slice);
     if (note == nullptr || !note->call) continue;
     calls.emplace_back(CallIdOf(profile, slice, *note), whole.call_row);
+    if (!note->device_missing.empty()) sums_[whole.call_row].missing_why = note->device_missing;
   }
   if (calls.empty()) return;
 
@@ -73,9 +74,11 @@ std::optional<profile::DeviceTime> DeviceTimes::Of(uint32_t call_row, uint64_t r
   time.clock = sum.clock;
   time.calls = sum.calls;
   time.missing = sum.missing;
+  if (sum.missing > 0) time.missing_why = sum.missing_why;
   if (sum.calls == 0) {
-    time.mean_ns = {Status::kNotMeasured,
-                    "no result of the device came: nothing waited for it after the call"};
+    time.mean_ns = {
+        Status::kNotMeasured,
+        "no result of the device came" + (sum.missing_why.empty() ? "" : ": " + sum.missing_why)};
   } else if (base::IsSaturated(sum.total_ns)) {
     time.mean_ns = SumOverflowed();
   } else {

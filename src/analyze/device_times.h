@@ -33,6 +33,7 @@ class DeviceTimes {
     uint64_t calls = 0;    // with a result
     uint64_t missing = 0;  // without
     std::string clock;
+    std::string missing_why;
   };
   std::unordered_map<uint32_t, Sum> sums_;
 };

@@ -130,6 +130,10 @@ class DoubleEngine final : public EngineHooks {
   }
   Result<int64_t> DeviceNs(int slot) override {
     const auto found = device_ns_.find(slot);
+    if (fail_device_events) {
+      device_ns_.erase(slot);
+      return MakeError(ErrorCode::kEngine, "the double has no time");
+    }
     if (found == device_ns_.end()) return -1;
     const int64_t ns = found->second;
     device_ns_.erase(found);
@@ -141,6 +145,7 @@ class DoubleEngine final : public EngineHooks {
   std::vector<int64_t> layer_ns = {3000, 1000};
   bool fail_attach = false;
   bool lose_device_events = false;
+  bool fail_device_events = false;
   uint64_t executed = 0;
   uint64_t synchronizations = 0;  // waits that the double's own contract makes
   uint64_t idle_waits = 0;        // that the kit asked for

@@ -62,7 +62,7 @@ class MetadataText {
   [[nodiscard]] std::string_view view() const { return {bytes_.data(), used_}; }
 
  private:
-  std::array<char, 320> bytes_{};
+  std::array<char, 512> bytes_;  // the first `used_` are written
   size_t used_ = 0;
 };
 
@@ -99,6 +99,7 @@ Result<int64_t> EngineHooks::DeviceNs(int /*slot*/) {
 
 struct DelegateProfiler::Impl {
   static constexpr int kDevicePairs = 8;
+  static constexpr size_t kLongestReason = 200;
   explicit Impl(DelegateOptions given) : options(std::move(given)), effective(options.config) {
     for (size_t i = 0; i < kPhases; ++i) {
       names[i] = EventName(options.prefix + PhaseSuffix(static_cast<Phase>(i)));
@@ -107,6 +108,7 @@ struct DelegateProfiler::Impl {
     names[kLayerReportEvent] = EventName(options.prefix + ".layer_report");
     names[kDeviceEvent] = EventName(options.prefix + ".device");
     names[kApplyEvent] = EventName(options.prefix + ".apply_config");
+    stats.device_missing_why.reserve(kLongestReason);  // a call allocates nothing
   }
 
   // Makes `next` hold: layers are attached or removed, sidecars of before are written. An error
@@ -121,6 +123,7 @@ struct DelegateProfiler::Impl {
   void FollowSwitch(EventSink* sink);
   [[nodiscard]] ProfileConfig Wanted(const GlobalProfilingConfig& global) const;
   void TakeDeviceResults();
+  void LoseDeviceResult(std::string_view why);
   Result<void> Close();
 
   delegate::EventLog* log() { return sidecar ? sidecar->log() : nullptr; }
@@ -148,6 +151,7 @@ struct DelegateProfiler::Impl {
   Emitter::Open report;
   uint64_t call_number = 0;
   bool has_device_pair = false;
+  bool tell_missing = false;  // the call's own event says why a device's result is lost
 };
 
 Result<std::optional<delegate::Sidecar>> DelegateProfiler::Impl::OpenSidecar(
@@ -302,8 +306,7 @@ Result<void> DelegateProfiler::Impl::Close() {
   emitter.Stop();
   for (uint64_t& number : pairs) {
     if (std::exchange(number, 0) == 0) continue;
-    ++stats.device_missing;
-    stats.device_missing_why = kNeverConsumed;
+    LoseDeviceResult(kNeverConsumed);
   }
   auto written = WriteSidecar();
   attached = false;
@@ -407,6 +410,9 @@ void DelegateCall::Finish(CallMode mode) {
         .Number(it.switch_generation)
         .Text("\"");
   }
+  if (std::exchange(it.tell_missing, false)) {
+    metadata.Text(R"(,"device_missing":")").Escaped(it.stats.device_missing_why).Text("\"");
+  }
   it.emitter.End(&it.call, metadata.Text("}").view(), static_cast<uint64_t>(mode));
 }
 
@@ -420,8 +426,7 @@ int DelegateCall::OpenDevicePair() {
     it.has_device_pair = true;
     return slot;
   }
-  ++it.stats.device_missing;
-  it.stats.device_missing_why = "all pairs of device events were in flight";
+  it.LoseDeviceResult("all pairs of device events were in flight");
   it.has_device_pair = true;  // the call is numbered, so that its missing result is seen
   return -1;
 }
@@ -429,6 +434,12 @@ int DelegateCall::OpenDevicePair() {
 void DelegateCall::Waited() {
   if (level_ == ProfileLevel::kOff) return;
   profiler_.impl_->TakeDeviceResults();
+}
+
+void DelegateProfiler::Impl::LoseDeviceResult(std::string_view why) {
+  ++stats.device_missing;
+  stats.device_missing_why.assign(why.substr(0, kLongestReason));
+  tell_missing = true;
 }
 
 void DelegateProfiler::Impl::TakeDeviceResults() {
@@ -440,8 +451,7 @@ void DelegateProfiler::Impl::TakeDeviceResults() {
     if (ns && *ns < 0) continue;  // not over yet: a later wait will tell
     const uint64_t number = std::exchange(pair, 0);
     if (!ns) {
-      ++stats.device_missing;
-      stats.device_missing_why = ns.error().message;
+      LoseDeviceResult(ns.error().message);
       continue;
     }
     ++stats.device_results;

@@ -183,6 +183,35 @@ TEST(DelegateProfiler, AResultThatNeverComesIsMissingWithTheReason) {
             "the device never told it, up to the engine's last wait");
 }
 
+// The call in which that is learned says so, in a trace of any tracer.
+TEST(DelegateProfiler, ACallTellsWhyADevicesResultIsLost) {
+  DoubleEngine engine;
+  RecordingSink failing;
+  float state = 0;
+  const auto profiler = Made(Options(&engine, ProfileLevel::kPhases));
+  engine.fail_device_events = true;
+  engine.Execute(profiler.get(), &failing, Way::kStaged, &state);
+  ASSERT_NE(failing.Find("double.delegate"), nullptr);
+  EXPECT_TRUE(failing.Find("double.delegate")
+                  ->metadata.ends_with(R"("call":1,"device_missing":"the double has no time"})"))
+      << failing.Find("double.delegate")->metadata;
+
+  // Eight pairs, of which none is ever done: the ninth call finds none.
+  engine.fail_device_events = false;
+  engine.lose_device_events = true;
+  std::vector<std::string> said;
+  for (int i = 0; i < 9; ++i) {
+    RecordingSink sink;
+    engine.Execute(profiler.get(), &sink, Way::kAsynchronous, &state);
+    const std::string& metadata = sink.Find("double.delegate")->metadata;
+    const size_t at = metadata.find("device_missing");
+    said.push_back(at == std::string::npos ? "" : metadata.substr(at));
+  }
+  std::vector<std::string> expected(9);
+  expected[8] = R"(device_missing":"all pairs of device events were in flight"})";
+  EXPECT_EQ(said, expected);
+}
+
 TEST(DelegateProfiler, ClosedItCannotBeChanged) {
   DoubleEngine engine;
   const auto profiler = Made(Options(&engine, ProfileLevel::kPhases));

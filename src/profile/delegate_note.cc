@@ -18,10 +18,12 @@ enum class Key : uint8_t {
   kUnitNs,
   kCovered,
   kConfig,
+  kDeviceMissing,
   kOther,  // of a later version
 };
-constexpr std::string_view kKeys[] = {"kind", "mode", "call",  "engine",  "clock",   "of",
-                                      "type", "exec", "calls", "unit_ns", "covered", "config"};
+constexpr std::string_view kKeys[] = {"kind",    "mode",   "call",          "engine", "clock",
+                                      "of",      "type",   "exec",          "calls",  "unit_ns",
+                                      "covered", "config", "device_missing"};
 
 Key KeyNamed(std::string_view name) {
   for (size_t i = 0; i < std::size(kKeys); ++i) {
@@ -101,6 +103,9 @@ class NoteBuilder {
         return true;
       case Key::kConfig:
         note_.config = value;
+        return true;
+      case Key::kDeviceMissing:
+        note_.device_missing = value;
         return true;
       default:
         return Other();

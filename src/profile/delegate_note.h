@@ -32,6 +32,8 @@ struct DelegateNote {
   uint64_t unit_ns = 0;          // on .layer_report: what the engine counts in; 0: not known
   uint64_t covered = 1;          // on .layer_report: calls since the reading before; 0: no layer
   std::string config;            // "process-wide, generation 3"
+  // On .delegate: why the device's result of this call, or of an earlier one, will never come.
+  std::string device_missing;
 
   // A phase, or the whole call: host wall time, part of what encloses it.
   [[nodiscard]] bool IsHostWall() const { return kind == Kind::kHostWall; }

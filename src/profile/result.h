@@ -115,10 +115,11 @@ struct PhaseRow {
 
 // What a device took for the calls, by its own clock.
 struct DeviceTime {
-  std::string clock;       // "cuda event"
-  Metric<double> mean_ns;  // per run, of the calls that have a result
-  uint64_t calls = 0;      // that have one, whenever it came
-  uint64_t missing = 0;    // that have none
+  std::string clock;        // "cuda event"
+  Metric<double> mean_ns;   // per run, of the calls that have a result
+  uint64_t calls = 0;       // that have one, whenever it came
+  uint64_t missing = 0;     // that have none
+  std::string missing_why;  // as the delegate said it, of one of them; "": it did not say
 };
 
 struct DelegateResult {

@@ -168,8 +168,11 @@ std::string PhaseTable(const profile::PerfResult& result, const DelegateResult& 
                                 CallText(result, delegate), ModeText(delegate.mode));
   out += table.Render(Format::kTable, 2);
   if (delegate.device && delegate.device->missing > 0) {
-    out += fmt::format("  {} of {} calls have no device time: nothing waited for it\n",
-                       delegate.device->missing, delegate.device->missing + delegate.device->calls);
+    const std::string& why = delegate.device->missing_why;
+    out += fmt::format(
+        "  {} of {} calls have no device time: {}\n", delegate.device->missing,
+        delegate.device->missing + delegate.device->calls,
+        why.empty() ? "it did not come before the recording ended" : base::TerminalText(why));
   }
   return out;
 }

@@ -50,9 +50,11 @@ void LayeredCall(SyntheticProfile& made, Jitter& jitter, int call) {
 void DeviceCall(SyntheticProfile& made, Jitter& jitter, int call, bool last) {
   made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 2);
   const bool waits = call % 5 == 0;
-  made.EnterNoted("torchtrt.delegate",
-                  fmt::format(R"({{"kind":"host_wall","mode":"{}","engine":"0a1b","call":{}}})",
-                              waits ? "synchronized" : "asynchronous", call));
+  made.EnterNoted(
+      "torchtrt.delegate",
+      fmt::format(R"({{"kind":"host_wall","mode":"{}","engine":"0a1b","call":{}{}}})",
+                  waits ? "synchronized" : "asynchronous", call,
+                  last ? R"(,"device_missing":"all pairs of device events were in flight")" : ""));
   made.NotedLeaf("torchtrt.enqueue_host", 9000 + jitter.UpTo(400));
   if (waits) made.NotedLeaf("torchtrt.synchronize", 80'000);
   made.Leave();

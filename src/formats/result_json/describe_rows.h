@@ -73,6 +73,9 @@ void DescribeDevice(Archive& archive, Device& device) {
   archive.Text(field::kClock, device.clock);
   archive.Count(field::kCalls, device.calls);
   archive.Count(field::kMissing, device.missing);
+  if (archive.Optional(field::kMissingWhy, !device.missing_why.empty())) {
+    archive.Text(field::kMissingWhy, device.missing_why);
+  }
   archive.Figure(field::kMeanNs, device.mean_ns);
 }
 
