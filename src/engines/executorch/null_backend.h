@@ -11,7 +11,7 @@ class NullBackend final : public ::executorch::runtime::BackendInterface {
   using Handle = ::executorch::runtime::DelegateHandle;
   using Error = ::executorch::runtime::Error;
 
-  explicit NullBackend(Error of_init = Error::Ok) : of_init(of_init) {}
+  explicit NullBackend(Error says = Error::Ok) : of_init(says) {}
   ~NullBackend() override = default;
   [[nodiscard]] bool is_available() const override { return true; }
   ::executorch::runtime::Result<Handle*> init(
