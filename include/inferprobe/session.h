@@ -25,6 +25,9 @@
 
 namespace inferprobe {
 
+class CpuExecutor;
+class ParallelRegionCollector;
+
 namespace measure {
 class Engine;
 }
@@ -45,6 +48,13 @@ struct RuntimeSessionOptions {
   // Which delegate runs behind an id that has several: "openvino=ours", "openvino=async",
   // "openvino=stock".
   std::vector<std::string> delegates;
+
+  // Who is told of parallel regions (inferprobe/region.h); nullptr: they are not looked at. With a
+  // collector every Run() is an observed one, which a recorder that runs receives, too.
+  std::shared_ptr<ParallelRegionCollector> regions;
+  // Where engines run the loops that they hand out; nullptr: on threads of their own, as
+  // ExecuTorch does always.
+  std::shared_ptr<CpuExecutor> executor;
 };
 
 class INFERPROBE_API RuntimeSession {

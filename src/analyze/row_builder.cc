@@ -44,6 +44,8 @@ RowType TypeOf(Category category) {
       return RowType::kDelegateOp;
     case Category::kLoad:
     case Category::kOther:
+    case Category::kRegion:
+    case Category::kRegionPart:
       return RowType::kOther;
   }
   return RowType::kOther;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "inferprobe/config.h"
+#include "inferprobe/executor.h"
 #include "inferprobe/result.h"
 #include "inferprobe/tensor.h"
 #include "profile/facts.h"
@@ -33,6 +34,16 @@ struct BundledCase {
   std::vector<Tensor> expected;  // empty: none given
 };
 
+// What one run is given. It owns none of it.
+struct RunView {
+  RunView(bool is_observed,
+          const ExecutorView* loops = nullptr)  // NOLINT(google-explicit-constructor)
+      : observed(is_observed), executor(loops) {}
+
+  bool observed;                 // its inside is recorded
+  const ExecutorView* executor;  // for the engine's loops, with who is told of them; or nullptr
+};
+
 // One loaded model in this process. Not thread-safe.
 class Engine {
  public:
@@ -53,10 +64,10 @@ class Engine {
   // load and the first run are those of a program without profiling.
   virtual Result<void> PrepareObserved() = 0;
 
-  // One inference. `observed` runs record their inside; precondition: PrepareObserved().
-  virtual Result<void> Run(bool observed) = 0;
+  // One inference. Precondition of an observed one: PrepareObserved().
+  virtual Result<void> Run(const RunView& view) = 0;
 
-  // Copies of the outputs of the last Run(observed).
+  // Copies of the outputs of the last run that was, or was not, observed.
   virtual Result<std::vector<Tensor>> Outputs(bool observed) = 0;
 };
 
@@ -83,7 +94,7 @@ class EnginePlugin {
 
 // The one symbol that a plugin exports. `abi` must equal kEngineAbi: plugin and command come from
 // one build.
-constexpr uint32_t kEngineAbi = 3;
+constexpr uint32_t kEngineAbi = 4;
 constexpr const char* kEngineEntrySymbol = "inferprobe_engine_entry";
 struct EngineEntry {
   uint32_t abi;

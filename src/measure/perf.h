@@ -34,6 +34,7 @@ struct PerfOptions {
   std::string profile_format = "etdump";     // etdump, perfetto, trex: where layers go
   std::string profile_path_prefix;           // folder of the files of perfetto and trex
   std::vector<std::string> delegates;        // "openvino=stock"
+  std::string regions;                       // "": not looked at; else wall, busy or cpu
   std::string output;                        // result JSON; "": none
   std::string trace;                         // Perfetto
   std::string etdump;

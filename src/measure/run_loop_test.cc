@@ -22,11 +22,11 @@ class CountingEngine final : public Engine {
   std::vector<TensorSpec> inputs() const override { return {}; }
   Result<void> SetInputs(std::vector<Tensor> /*inputs*/) override { return {}; }
   Result<void> PrepareObserved() override { return {}; }
-  Result<void> Run(bool observed) override {
+  Result<void> Run(const RunView& view) override {
     ++runs;
-    observed_runs += observed ? 1 : 0;
+    observed_runs += view.observed ? 1 : 0;
     if (runs == fail_at) return MakeError(ErrorCode::kEngine, "no");
-    for (uint32_t i = 0; observed && i < cells; ++i) {
+    for (uint32_t i = 0; view.observed && i < cells; ++i) {
       internal::ThreadRing* ring = record::AttachThread();
       const record::OpenedSlice slice = record::OpenSlice(ring);
       const uint64_t start = NowTicks();

@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include "inferprobe/status.h"
+
 namespace inferprobe::profile {
 
 // What a figure is a measurement of. Figures of different kinds are never added or nested.
@@ -25,24 +27,7 @@ const char* KindText(Kind kind);  // "host wall"
 // Of what was measured; nullopt: no such kind, or kDerived, which no event has.
 std::optional<Kind> MeasuredKind(std::string_view name);
 
-// The project's one list of reasons why a figure is missing.
-enum class Status : uint8_t {
-  kNotRequested,
-  kUnsupported,
-  kNotBuiltIn,
-  kPermissionDenied,
-  kMultiplexed,
-  kNeverScheduled,
-  kBelowResolution,
-  kOverflow,
-  kInvalidGroup,
-  kUnavailable,
-  kTooFewSamples,
-  kNoMap,
-  kNotMeasured,
-};
-const char* StatusName(Status status);  // "permission_denied"
-const char* StatusText(Status status);  // "permission denied"
+using Status = inferprobe::Status;
 
 struct Missing {
   Status status = Status::kNotMeasured;

@@ -14,6 +14,7 @@
 
 #include "profile/loss.h"
 #include "profile/metric.h"
+#include "profile/regions.h"
 
 namespace inferprobe::profile {
 
@@ -39,7 +40,14 @@ class StringTable {
 
 constexpr uint32_t kNone = 0xFFFFFFFF;
 
-enum class TrackType : uint8_t { kThread, kEngine, kCounter, kMeasure };
+enum class TrackType : uint8_t {
+  kThread,
+  kEngine,
+  kCounter,
+  kMeasure,
+  kRegions,      // parallel regions that a thread called; `parent` is its thread track
+  kParticipant,  // what a thread (`tid`) did in parallel regions
+};
 
 struct Track {
   std::string name;
@@ -67,6 +75,8 @@ enum class Category : uint8_t {
   kDelegateOp,    // an operator that the delegate reported (engine-reported track)
   kLoad,          // loading and initialising
   kOther,         // an event of the engine that is none of the above
+  kRegion,        // a parallel region (profile/regions.h), on a track of its own: in no row
+  kRegionPart,    // what one thread did in it; `parent` is the region's slice
 };
 const char* CategoryName(Category category);
 
@@ -90,6 +100,8 @@ struct SliceArgs {
   int32_t delegate_debug_id = -1;    // -1: none
   StringId delegate_debug_name = 0;  // 0: none
   uint32_t metadata = kNone;         // index into Profile::metadata
+  uint32_t region = kNone;           // index into Profile::regions, of a kRegion
+  uint32_t region_part = kNone;      // index into Profile::region_parts, of a kRegionPart
   bool operator==(const SliceArgs&) const = default;
 };
 
@@ -166,6 +178,8 @@ struct Profile {
   std::vector<SliceArgs> args;
   std::vector<std::string> metadata;  // bytes, as a delegate gave them
   std::vector<CounterSample> counters;
+  std::vector<Region> regions;
+  std::vector<RegionPart> region_parts;
   std::vector<Run> runs;     // in order of time, over all processes
   bool runs_marked = false;  // the file says which they are: what is in none of them is no run
   LossCounts losses;

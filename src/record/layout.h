@@ -40,9 +40,29 @@ enum class CellType : uint8_t {
                // id = instruction (kNoInstruction: the cell's own info24 holds),
                // parent = bytes of metadata that follow in kBytes cells
   kBytes,      // 28 bytes of metadata in start, end, name, id, parent (in this order)
+  // A parallel region: one kRegion, four kRegionFacts, two kRegionPart for each participant, as
+  // one group. Its times are CLOCK_MONOTONIC ns, as ParallelRegionEvent has them.
+  kRegion,       // start, end in ns; name = label; id = participants; parent = id of the operator's
+                 // slice, 0: not known; info24 = instruction (kNoInstruction: none)
+  kRegionFacts,  // in this order:
+                 // start = region id, end = parent's region id, name = file, id = line,
+                 //   parent = function, info24 = RegionFlags
+                 // start = iterations, end = grain, name = requested, id = admitted,
+                 //   parent = observed
+                 // start = session id, end = run id, name = executor id, id = participants that
+                 //   found no place, parent = name of the code
+                 // start = ns of process CPU time
+  kRegionPart,   // start, end in ns; name = thread id, id = chunks, parent = migrations; then
+                 // start = iterations, end = CPU ns, name = first CPU, id = last CPU (both int32),
+                 //   parent = Status of the CPU ns
 };
 constexpr uint32_t kInfoMask = 0x00FFFFFF;
 constexpr uint32_t kNoInstruction = kInfoMask;
+// info24 of the first kRegionFacts: bits 0 and 1, then a Status each.
+constexpr uint32_t kRegionNestedInline = 1;
+constexpr uint32_t kRegionFailed = 2;
+constexpr uint32_t kRegionProcessCpuShift = 4;
+constexpr uint32_t kRegionParticipantsShift = 8;
 constexpr uint32_t PackInfo(CellType type, uint32_t value) {
   return static_cast<uint32_t>(type) << 24 | (value & kInfoMask);
 }

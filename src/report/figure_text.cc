@@ -16,12 +16,12 @@ constexpr const char* kNotFinite = "n/a (not finite)";
 }  // namespace
 
 std::string MissingText(profile::Status status) {
-  return fmt::format("n/a ({})", profile::StatusText(status));
+  return fmt::format("n/a ({})", StatusText(status));
 }
 
 std::string MissingText(const profile::Missing& missing) {
   if (missing.hint.empty()) return MissingText(missing.status);
-  return fmt::format("n/a ({}: {})", profile::StatusText(missing.status),
+  return fmt::format("n/a ({}: {})", StatusText(missing.status),
                      base::TerminalText(missing.hint));
 }
 

@@ -135,7 +135,7 @@ void Cell::WriteJson(base::JsonWriter& json) const {
       return;
     case Type::kMissing:
       json.BeginObject();
-      json.Key("status").String(profile::StatusName(missing_.status));
+      json.Key("status").String(StatusName(missing_.status));
       json.Key("hint").String(missing_.hint);
       json.EndObject();
       return;

@@ -83,13 +83,13 @@ class FakeEngine final : public Engine {
     return {};
   }
 
-  Result<void> Run(bool observed) override {
+  Result<void> Run(const RunView& view) override {
     ++run_;
     if (run_ == Number("crash_at")) std::raise(SIGSEGV);
     if (run_ == Number("exit_at")) std::_Exit(7);
     if (run_ == Number("fail_at")) return MakeError(ErrorCode::kEngine, "the fake engine failed");
     if (script_.contains("mark_at")) Mark();
-    observed ? Observed() : Spin(Number("spin_us"));
+    view.observed ? Observed() : Spin(Number("spin_us"));
     return {};
   }
 

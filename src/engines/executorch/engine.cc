@@ -239,11 +239,11 @@ Result<void> ExecutorchEngine::PrepareObserved() {
   return {};
 }
 
-Result<void> ExecutorchEngine::Run(bool observed) {
+Result<void> ExecutorchEngine::Run(const measure::RunView& view) {
   if (!inputs_set_) {
     return MakeError(ErrorCode::kInvalidArgument, "Run() before SetInputs()");
   }
-  if (observed) return RunObserved();
+  if (view.observed) return RunObserved();
   last_run_ = LastRun::kPlain;
   et::Error error = plain_->GiveInputs();
   if (error == et::Error::Ok) error = plain_->Execute();

@@ -42,7 +42,7 @@ class ExecutorchEngine final : public measure::Engine {
 
   Result<void> SetInputs(std::vector<Tensor> inputs) override;
   Result<void> PrepareObserved() override;
-  Result<void> Run(bool observed) override;
+  Result<void> Run(const measure::RunView& view) override;
   Result<std::vector<Tensor>> Outputs(bool observed) override;
 
  private:

@@ -48,6 +48,8 @@ bool IsExecuTorchs(Category category) {
     case Category::kScope:
     case Category::kRun:
     case Category::kSetInputs:
+    case Category::kRegion:
+    case Category::kRegionPart:
       return false;
   }
   return false;

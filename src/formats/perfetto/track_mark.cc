@@ -22,6 +22,10 @@ const char* TypeName(TrackType type) {
       return "counter";
     case TrackType::kMeasure:
       return "measure";
+    case TrackType::kRegions:
+      return "regions";
+    case TrackType::kParticipant:
+      return "participant";
   }
   return "thread";
 }
@@ -33,8 +37,8 @@ bool ParseNumber(std::string_view text, Number& number) {
 }
 
 bool ParseType(std::string_view text, TrackType& type) {
-  for (const TrackType each :
-       {TrackType::kThread, TrackType::kEngine, TrackType::kCounter, TrackType::kMeasure}) {
+  for (const TrackType each : {TrackType::kThread, TrackType::kEngine, TrackType::kCounter,
+                               TrackType::kMeasure, TrackType::kRegions, TrackType::kParticipant}) {
     if (text != TypeName(each)) continue;
     type = each;
     return true;

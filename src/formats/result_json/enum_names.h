@@ -22,8 +22,10 @@ struct EnumWords;
 
 template <>
 struct EnumWords<profile::Status> {
+  // kValid is no reason for a missing figure.
+  static constexpr auto kFirst = profile::Status::kNotRequested;
   static constexpr auto kLast = profile::Status::kNotMeasured;
-  static const char* Name(profile::Status value) { return profile::StatusName(value); }
+  static const char* Name(profile::Status value) { return StatusName(value); }
 };
 
 template <>
@@ -73,9 +75,16 @@ struct EnumWords<ErrorCode> {
   static const char* Name(ErrorCode value) { return ErrorCodeName(value); }
 };
 
+// The first enumerator that has a word.
+template <class E>
+constexpr int FirstOf() {
+  if constexpr (requires { EnumWords<E>::kFirst; }) return static_cast<int>(EnumWords<E>::kFirst);
+  return 0;
+}
+
 template <class E>
 std::optional<E> EnumOf(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(EnumWords<E>::kLast); ++i) {
+  for (int i = FirstOf<E>(); i <= static_cast<int>(EnumWords<E>::kLast); ++i) {
     if (name == EnumWords<E>::Name(static_cast<E>(i))) return static_cast<E>(i);
   }
   return std::nullopt;
@@ -85,8 +94,8 @@ std::optional<E> EnumOf(std::string_view name) {
 template <class E>
 std::string EnumChoices() {
   std::string text = "one of ";
-  for (int i = 0; i <= static_cast<int>(EnumWords<E>::kLast); ++i) {
-    text += i == 0 ? "" : ", ";
+  for (int i = FirstOf<E>(); i <= static_cast<int>(EnumWords<E>::kLast); ++i) {
+    text += i == FirstOf<E>() ? "" : ", ";
     text += EnumWords<E>::Name(static_cast<E>(i));
   }
   return text;
