@@ -6,7 +6,8 @@
 // Use inferprobe/parallel_for.h, which can also tell what the loop did.
 //
 // The rule that people break: the calling thread takes part, and a loop that is met inside a loop
-// of the same executor runs on the thread that met it.
+// of the same executor runs on the thread that met it. Several threads may call Run() at once; they
+// share the pool's threads.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +26,25 @@ struct Frame;
 }
 
 namespace internal {
+
 // A reference to something that can be called with a range; lives as long as the call.
 class RangeBody {
  public:
   template <typename F, typename = std::enable_if_t<!std::is_same_v<std::decay_t<F>, RangeBody>>>
-  RangeBody(F&& fn)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
-      : object_(const_cast<void*>(static_cast<const void*>(&fn))),
-        call_([](void* object, int64_t begin, int64_t end) {
-          (*static_cast<std::remove_reference_t<F>*>(object))(begin, end);
-        }) {}
+  RangeBody(F&& fn) {  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+    using Called = std::remove_reference_t<F>;
+    if constexpr (std::is_function_v<Called>) {
+      object_ = reinterpret_cast<void*>(&fn);
+      call_ = [](void* object, int64_t begin, int64_t end) {
+        reinterpret_cast<Called*>(object)(begin, end);
+      };
+    } else {
+      object_ = const_cast<void*>(static_cast<const void*>(std::addressof(fn)));
+      call_ = [](void* object, int64_t begin, int64_t end) {
+        (*static_cast<Called*>(object))(begin, end);
+      };
+    }
+  }
   void operator()(int64_t begin, int64_t end) const { call_(object_, begin, end); }
 
  private:
@@ -44,8 +55,9 @@ class RangeBody {
 
 class INFERPROBE_API CpuExecutor {
  public:
-  // `threads`: participants at most, the calling thread among them; 0: as many as the machine has
-  // CPUs. Also the calling thread alone (1) is an executor.
+  // `threads`: participants at most, the calling thread among them; 0 (or below): as many as the
+  // machine has CPUs. Also the calling thread alone (1) is an executor. Where the system gives
+  // fewer threads, threads() says how many it gave.
   explicit CpuExecutor(int threads = 0);
   ~CpuExecutor();
   CpuExecutor(const CpuExecutor&) = delete;
@@ -57,7 +69,7 @@ class INFERPROBE_API CpuExecutor {
   // Calls body(begin, end) for all of [0, total), in chunks of `grain` (the last may be shorter;
   // below 1: 1) that the participants take one after the other. Returns when all have ended. What
   // the body throws is thrown here, the first of several; chunks that nobody took by then are not
-  // run. `limit`: participants at most, 0: threads().
+  // run. `limit`: participants at most, 0 (or below): threads().
   void Run(int64_t total, int64_t grain, internal::RangeBody body, int limit = 0) {
     RunRange(total, grain, body, limit, nullptr);
   }

@@ -26,13 +26,13 @@ namespace inferprobe {
 namespace internal {
 INFERPROBE_API void RunRegion(const ExecutorView& view, int64_t total, int64_t grain,
                               RangeBody body, std::string_view label,
-                              const std::source_location& location);
+                              std::source_location location);
 }  // namespace internal
 
 template <typename F>
 void ParallelFor(const ExecutorView& view, int64_t total, int64_t grain, F&& fn,
                  std::string_view label = {},
-                 const std::source_location& location = std::source_location::current()) {
+                 std::source_location location = std::source_location::current()) {
   if (view.regions() == nullptr) [[likely]] {
     view.executor().Run(total, grain, fn, view.limit());
     return;

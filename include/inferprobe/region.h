@@ -37,6 +37,10 @@ enum class RegionDetail : uint8_t {
   kCpuClock,  // and the CPU clocks of the process and of each participant: syscalls
 };
 
+// The process's CPU clock learns with a delay what other threads do now: of a shorter region it
+// says nothing, and its figures have the status kBelowResolution.
+constexpr uint64_t kShortestCpuTimeNs = 1'000'000;
+
 // A hardware counter's figure. `scale`: of a multiplexed one, which is an estimate.
 struct HardwareCounter {
   uint64_t value = 0;
@@ -70,8 +74,10 @@ struct ParallelRegionEvent {
   int64_t total_iterations = 0;
   int64_t grain_size = 0;
   int32_t requested_threads = 0;  // that the loop could have had: the pool's size, or its limit
-  int32_t admitted_threads = 0;   // after chunks, nesting and other regions took their share
-  int32_t observed_threads = 0;   // that ran at least one chunk; 0 where it is not known (kWall)
+  // That the pool let in: the caller and, as far as limit and chunks allow, the threads that were
+  // free when it began or came free in time to take part. Without iterations 0; nested inline 1.
+  int32_t admitted_threads = 0;
+  int32_t observed_threads = 0;  // that ran at least one chunk; 0 where it is not known (kWall)
   uint64_t wall_time_ns = 0;
   uint64_t process_cpu_time_ns = 0;  // of all threads of the process
   // process CPU time / (wall x admitted). Descriptive, neither a score nor bounded by 1.
@@ -101,11 +107,11 @@ struct ParallelRegionEvent {
   std::span<const RegionParticipant> participants;
   uint32_t participants_dropped = 0;  // that found no place
 
-  // Over the participants; nullopt where they are not known.
+  // Over the participants; nullopt where not all of them are known.
   [[nodiscard]] INFERPROBE_API std::optional<uint64_t> busy_ns() const;  // their sum
-  [[nodiscard]] INFERPROBE_API std::optional<double> busy_utilization()
-      const;                                                             // / (wall x admitted)
-  [[nodiscard]] INFERPROBE_API std::optional<double> imbalance() const;  // longest / mean
+  // busy / (wall x admitted); nullopt also where nobody was admitted.
+  [[nodiscard]] INFERPROBE_API std::optional<double> busy_utilization() const;
+  [[nodiscard]] INFERPROBE_API std::optional<double> imbalance() const;  // longest / mean, of two
   [[nodiscard]] INFERPROBE_API std::optional<uint64_t> worker_cpu_time_ns() const;  // of CPU clocks
   // requested x wall - busy: an upper bound of what could be won, and no saving.
   [[nodiscard]] INFERPROBE_API std::optional<uint64_t> idle_core_ns() const;
@@ -129,7 +135,7 @@ struct RegionCollectorOptions {
   // Called on the region's calling thread at its end, instead of keeping it. The event and what it
   // points to live until it returns. It must not throw, and it is part of what is measured of
   // everything around the region.
-  std::function<void(const ParallelRegionEvent&)> callback;
+  std::function<void(const ParallelRegionEvent&)> callback{};
 };
 
 // Keeps the first `capacity` events and counts the rest. All of its memory is allocated here; it

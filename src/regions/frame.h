@@ -1,16 +1,23 @@
 // A region while it runs: on the stack of the thread that called it, written by its participants,
-// read by the caller when all have ended.
+// read by the caller when all have ended. For ParallelFor and for hooks of a runtime's own pool.
 //
 //   Frame frame;
-//   BeginRegion(&frame, collector, what);            // ids, parent, clock
-//   ...                                              // on each thread that takes part:
-//   Place* place = EnterRegion(&frame);              // its first chunk; nullptr: no place left
-//   EndChunk(place, iterations);                     // after each chunk
+//   BeginRegion(&frame, collector, what);  // ids, parent, clock
+//   ...                                    // on each thread that takes part, for each chunk:
+//     Chunk chunk(&frame);                 // the first one takes a place
+//     task(...);                           // may throw: the chunk then ends with no iterations
+//     chunk.Ran(iterations);               // 0: the pool does not tell
 //   ...
-//   EndRegion(&frame);                               // clock; the collector gets the event
+//   frame.admitted = ...;                  // any time before EndRegion()
+//   EndRegion(&frame);                     // clock; the collector gets the event. On all ways out,
+//                                          // with frame.failed set where the body threw
 //
-// The rule that people break: between the last EndChunk() of a participant and EndRegion() stands
-// the pool's own synchronisation. A pool that a sanitizer does not see must tell it.
+// Nothing here allocates, locks or throws. How much a chunk costs depends on the collector's
+// detail: kWall nothing but two stores; kBusy one reading of the clock, the first chunk of a thread
+// two.
+//
+// The rule that people break: between the last chunk of a participant and EndRegion() stands the
+// pool's own synchronisation. A pool that a sanitizer does not see must tell it.
 #pragma once
 
 #include <array>
@@ -20,20 +27,20 @@
 #include <source_location>
 #include <string_view>
 
-#include "inferprobe/clock.h"
 #include "inferprobe/region.h"
 #include "regions/current_work.h"
 
 namespace inferprobe::regions {
 
 constexpr size_t kMaxPlaces = 128;
+constexpr uint64_t kNoCpuTime = UINT64_MAX;  // this system has no such clock
 
 // A participant's part, on a cache line of its own.
 struct alignas(64) Place {
   uint64_t start_ticks;
   uint64_t end_ticks;
   uint64_t iterations;
-  uint64_t cpu_start_ns;
+  uint64_t cpu_start_ns;  // kNoCpuTime: there is none
   uint64_t cpu_end_ns;
   int64_t thread_id;
   uint32_t chunks;
@@ -57,20 +64,58 @@ struct Frame {
   ParallelRegionCollector* collector = nullptr;
   RegionDetail detail = RegionDetail::kBusy;
   Described what;
-  int32_t admitted = 0;  // set by the pool before the first chunk
+  int32_t admitted = 0;  // set by the pool
   bool nested_inline = false;
   bool failed = false;
+  bool in_callback = false;  // of a collector, or inside a region that is
   uint64_t region_id = 0;
   uint64_t session_id = 0;
   uint64_t run_id = 0;
   int32_t instruction = -1;
   uint32_t operator_slice = 0;  // 0: none
   int64_t thread_id = 0;
-  Frame* parent = nullptr;
+  const Frame* parent = nullptr;
+  // What the calling thread had entered before: it may meet this region inside a chunk of another.
+  uint64_t outer_region = 0;
+  Place* outer_place = nullptr;
   uint64_t start_ticks = 0;
   uint64_t process_cpu_start_ns = 0;
   std::atomic<uint32_t> entered{0};      // may pass kMaxPlaces
   std::array<Place, kMaxPlaces> places;  // the first `entered` are filled; not initialised
+};
+
+// Both on the calling thread. Precondition: a collector.
+INFERPROBE_API void BeginRegion(Frame* frame, ParallelRegionCollector* collector,
+                                const Described& what) noexcept;
+INFERPROBE_API void EndRegion(Frame* frame) noexcept;
+
+// The parts of Chunk that are not inline. From Enter() on, what this thread does in the region goes
+// to a place of its own, t_work.place: nullptr when there is none left.
+INFERPROBE_API void Enter(Frame* frame) noexcept;
+INFERPROBE_API void EndChunk(Frame* frame, Place* place, uint64_t iterations) noexcept;
+
+// One chunk of a region's body, on the thread that runs it.
+class Chunk {
+ public:
+  explicit Chunk(Frame* frame) noexcept : frame_(frame), outer_(t_work.inside) {
+    t_work.inside = frame;
+    if (frame->detail == RegionDetail::kWall) return;
+    if (t_work.entered_region != frame->region_id) Enter(frame);
+    place_ = t_work.place;
+  }
+  void Ran(uint64_t iterations) noexcept { iterations_ = iterations; }
+  ~Chunk() {
+    if (place_ != nullptr) EndChunk(frame_, place_, iterations_);
+    t_work.inside = outer_;
+  }
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+
+ private:
+  Frame* frame_;
+  Frame* outer_;
+  Place* place_ = nullptr;
+  uint64_t iterations_ = 0;
 };
 
 }  // namespace inferprobe::regions
