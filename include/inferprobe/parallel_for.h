@@ -14,6 +14,7 @@
 // collector's reports.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <string_view>
@@ -24,8 +25,9 @@
 namespace inferprobe {
 
 namespace internal {
+// The label in two parts: as one object it is put together before the check is made.
 INFERPROBE_API void RunRegion(const ExecutorView& view, int64_t total, int64_t grain,
-                              RangeBody body, std::string_view label,
+                              RangeBody body, const char* label, size_t label_length,
                               std::source_location location);
 }  // namespace internal
 
@@ -37,7 +39,7 @@ void ParallelFor(const ExecutorView& view, int64_t total, int64_t grain, F&& fn,
     view.executor().Run(total, grain, fn, view.limit());
     return;
   }
-  internal::RunRegion(view, total, grain, fn, label, location);
+  internal::RunRegion(view, total, grain, fn, label.data(), label.size(), location);
 }
 
 }  // namespace inferprobe

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "inferprobe/clock.h"
+#include "regions/frame.h"
 
 namespace inferprobe {
 namespace {
@@ -38,6 +39,7 @@ ParallelRegionCollector::ParallelRegionCollector(RegionCollectorOptions options)
                                       ? options.participants_per_event
                                       : std::max<size_t>(1, std::thread::hardware_concurrency());
   if (!impl_->callback) Allocate(impl_.get(), options.capacity, impl_->participants_per_event);
+  regions::ForgetThreadsAtFork();
   Clock();  // decides and calibrates here, not in the first region
 }
 

@@ -138,6 +138,14 @@ void Deliver(const ParallelRegionCollector::Impl& impl, const ParallelRegionEven
 
 constinit thread_local CurrentWork t_work;
 
+void ForgetThreadsAtFork() {
+  static const bool done = [] {
+    base::OnFork(nullptr, nullptr, [] { t_work.thread_id = 0; });
+    return true;
+  }();
+  (void)done;
+}
+
 void BeginRegion(Frame* frame, ParallelRegionCollector* collector, const Described& what) noexcept {
   frame->collector = collector;
   frame->detail = collector->impl().detail;

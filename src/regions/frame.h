@@ -51,8 +51,8 @@ struct alignas(64) Place {
 
 // What the caller knows before it starts.
 struct Described {
-  std::string_view label;
-  std::source_location location;
+  std::string_view label{};
+  std::source_location location{};
   int64_t iterations = 0;
   int64_t grain = 0;
   int32_t requested = 0;
@@ -83,6 +83,9 @@ struct Frame {
   std::atomic<uint32_t> entered{0};      // may pass kMaxPlaces
   std::array<Place, kMaxPlaces> places;  // the first `entered` are filled; not initialised
 };
+
+// Ids of threads are kept with them: from now on a forked child asks for its own.
+void ForgetThreadsAtFork();
 
 // Both on the calling thread. Precondition: a collector.
 INFERPROBE_API void BeginRegion(Frame* frame, ParallelRegionCollector* collector,

@@ -7,13 +7,13 @@
 namespace inferprobe::internal {
 
 void RunRegion(const ExecutorView& view, int64_t total, int64_t grain, RangeBody body,
-               std::string_view label, std::source_location location) {
+               const char* label, size_t label_length, std::source_location location) {
   CpuExecutor& executor = view.executor();
   const int limit = view.limit();
   const int threads = executor.threads();
   regions::Frame frame;
   regions::BeginRegion(&frame, view.regions(),
-                       {.label = label,
+                       {.label = {label, label_length},
                         .location = location,
                         .iterations = std::max<int64_t>(total, 0),
                         .grain = std::max<int64_t>(grain, 1),
