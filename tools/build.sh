@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Configures (once) and builds a CMake preset, or only some of its targets:
-#   tools/build.sh release|test|no-tracer|bench|asan|tsan|coverage [TARGET ...]
+#   tools/build.sh release|test|no-tracer|bench|asan|tsan|coverage|windows [TARGET ...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -13,7 +13,8 @@ readonly RUN_PACKAGES=(
   ccache flatbuffers-compiler g++ git libboost-dev libcli11-dev libexpected-dev libflatbuffers-dev
   libfmt-dev libmd-dev libprotozero-dev make nlohmann-json3-dev python3-dev python3-venv zlib1g-dev)
 readonly LINT_PACKAGES=(clang-format-19 clang-tidy-19 libbenchmark-dev libgtest-dev)
-readonly TEST_PACKAGES=(googletest libgtest-dev strace valgrind)
+readonly TEST_PACKAGES=(
+  g++-mingw-w64-x86-64-posix googletest libgtest-dev strace valgrind wine64)
 readonly BENCH_PACKAGES=(libbenchmark-dev valgrind)
 readonly SANITIZE_PACKAGES=(clang-19 libclang-rt-19-dev)
 

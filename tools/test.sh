@@ -16,6 +16,7 @@ tools/install_python.sh
 status=0
 tools/ctest.sh test "$reports/test-cpp.xml" || status=1
 tools/ctest.sh no-tracer "$reports/test-no-tracer.xml" '^executorch_no_tracer_test\.' || status=1
+tools/windows_test.sh "$reports/test-windows.xml" || status=1
 python -m pytest -q -p no:cacheprovider --junitxml "$reports/test-python.xml" tests/e2e python/tests ||
   status=1
 python tools/test_summary.py "$reports"/test-*.xml || status=1

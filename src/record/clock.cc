@@ -4,9 +4,12 @@
 #include <cmath>
 #include <thread>
 
-#include "base/files.h"
 #include "base/system_clock.h"
 #include "record/clock_calibration.h"
+
+#if !defined(_WIN32)
+#include "base/files.h"
+#endif
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -18,8 +21,6 @@ namespace record {
 namespace {
 
 constexpr int64_t kMinBaselineNs = 20'000'000;
-constexpr const char* kClocksource =
-    "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 #if defined(__x86_64__)
 uint64_t OrderedTicks() {
@@ -88,6 +89,10 @@ bool CpuSaysInvariantTsc() {
 #endif
 }
 
+#if !defined(_WIN32)
+constexpr const char* kClocksource =
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
 std::string TscRefusal(const std::string& sys_root, bool cpu_says_invariant) {
 #if !defined(__x86_64__)
   return "this CPU has no TSC";
@@ -101,6 +106,7 @@ std::string TscRefusal(const std::string& sys_root, bool cpu_says_invariant) {
   if (*source != "tsc") return "the kernel's clocksource is \"" + *source + "\", not \"tsc\"";
   return {};
 }
+#endif
 
 ClockCalibration Calibrate(const ClockAnchor& first, const ClockAnchor& later) {
   ClockCalibration clock;
@@ -124,6 +130,12 @@ const ClockCalibration& Clock() {
   return clock;
 }
 
-std::string WhyNotTsc() { return record::TscRefusal("", record::CpuSaysInvariantTsc()); }
+std::string WhyNotTsc() {
+#if defined(_WIN32)
+  return "Windows does not tell whether it trusts the TSC";
+#else
+  return record::TscRefusal("", record::CpuSaysInvariantTsc());
+#endif
+}
 
 }  // namespace inferprobe

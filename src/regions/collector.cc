@@ -1,7 +1,6 @@
 // The collector's memory, and reports of it.
 #include "regions/collector.h"
 
-#include <limits>
 #include <new>
 #include <thread>
 #include <utility>
@@ -12,14 +11,17 @@
 namespace inferprobe {
 namespace {
 
+// What no machine has: not even asked for, since sanitizers end the program that does.
+constexpr size_t kMostBytes = size_t{1} << 38;
+
 // Both or none: a collector without memory drops everything, and counts it.
 void Allocate(ParallelRegionCollector::Impl* impl, size_t capacity, size_t per_event) {
-  if (capacity == 0 ||
-      per_event > std::numeric_limits<size_t>::max() / sizeof(RegionParticipant) / capacity) {
+  using Slot = ParallelRegionCollector::Impl::Slot;
+  if (capacity == 0 || capacity > kMostBytes / sizeof(Slot) ||
+      per_event > kMostBytes / sizeof(RegionParticipant) / capacity) {
     return;
   }
   // Zeroed, so that no page is touched for the first time while a region is measured.
-  using Slot = ParallelRegionCollector::Impl::Slot;
   std::unique_ptr<Slot[]> slots(new (std::nothrow) Slot[capacity]());
   std::unique_ptr<RegionParticipant[]> participants(new (std::nothrow)
                                                         RegionParticipant[capacity * per_event]());

@@ -185,7 +185,9 @@ TEST(Collector, ACallbacksOwnLoopsAreCountedAsDropped) {
   ParallelRegionCollector regions(
       RegionCollectorOptions{.callback = [&](const ParallelRegionEvent&) {
         ++calls;
+        Gate both;  // also on a thread that knows of no callback
         ParallelFor(ExecutorView(executor, itself), 2, 1, [&](int64_t, int64_t) {
+          both.ArriveAndWaitFor(2);
           ParallelFor(ExecutorView(executor, itself), 2, 1, Nothing);
         });
         ParallelFor(ExecutorView(executor, &beside), 2, 1, Nothing);

@@ -28,10 +28,16 @@ TEST(Frame, BusyIsFromTheFirstChunksStartToTheLastOnesEnd) {
   Frame frame;
   BeginRegion(&frame, &regions, {.iterations = 5, .requested = 2});
   frame.admitted = 2;
-  for (const uint64_t iterations : {2, 3}) {
+  {
     Chunk chunk(&frame);
-    chunk.Ran(iterations);
+    chunk.Ran(2);
   }
+  const uint64_t start = frame.places[0].start_ticks;
+  {
+    Chunk chunk(&frame);
+    chunk.Ran(3);
+  }
+  EXPECT_EQ(frame.places[0].start_ticks, start);
   // As if the first had started 1 ms before the region's clock was read, and ended 2 ms after.
   ASSERT_EQ(frame.entered.load(), 1U);
   frame.places[0].start_ticks = frame.start_ticks - TicksOf(1e6);
@@ -44,6 +50,19 @@ TEST(Frame, BusyIsFromTheFirstChunksStartToTheLastOnesEnd) {
   EXPECT_EQ(event.participants[0].iterations, 5U);
   EXPECT_NEAR(static_cast<double>(event.participants[0].busy_ns), 3e6, 2);
   EXPECT_NEAR(static_cast<double>(event.start_ns - event.participants[0].start_ns), 1e6, 2);
+}
+
+TEST(Frame, WallDoesNotEvenTakeAPlace) {
+  ParallelRegionCollector regions(RegionCollectorOptions{.detail = RegionDetail::kWall});
+  Frame frame;
+  BeginRegion(&frame, &regions, {});
+  {
+    const Chunk chunk(&frame);
+    EXPECT_EQ(t_work.inside, &frame);  // loops in it know their parent all the same
+  }
+  EXPECT_EQ(frame.entered.load(), 0U);
+  EndRegion(&frame);
+  EXPECT_EQ(TheEvent(regions.Report()).participants_status, Status::kNotRequested);
 }
 
 TEST(Frame, CountsTheThreadsOfAPoolThatItDidNotStart) {

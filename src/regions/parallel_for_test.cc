@@ -302,6 +302,28 @@ TEST(ParallelFor, InsideAnotherExecutorsLoopIsNotInline) {
   }
 }
 
+// Though it met the loop on the other's thread, and has a thread to spare.
+TEST(ParallelFor, AnExecutorSeesItselfBehindAnother) {
+  CpuExecutor outer(3);
+  CpuExecutor between(2);
+  ParallelRegionCollector regions;
+  Gate both;
+  outer.Run(2, 2, [&](int64_t, int64_t) {
+    between.Run(2, 1, [&](int64_t, int64_t) {
+      both.ArriveAndWaitFor(2);
+      ParallelFor(ExecutorView(outer, &regions), 8, 1, Nothing);
+    });
+  });
+  const ParallelRegionReport report = regions.Report();
+  ASSERT_EQ(report.events.size(), 2U);
+  EXPECT_NE(report.events[0].thread_id, report.events[1].thread_id);
+  for (const ParallelRegionEvent& event : report.events) {
+    EXPECT_TRUE(event.nested_inline);
+    EXPECT_EQ(event.requested_threads, 3);
+    EXPECT_EQ(event.admitted_threads, 1);
+  }
+}
+
 // The only other thread is held by another caller's loop: it is not admitted, and not waited for.
 TEST(ParallelFor, ConcurrentCallersShareThePool) {
   CpuExecutor executor(2);
