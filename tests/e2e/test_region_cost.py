@@ -39,7 +39,7 @@ def test_on_is_more() -> None:
 
 
 def system_calls(what: str, n: int) -> int:
-    traced = ["strace", "-f", "-qq", "-o", "/dev/stdout", PROGRAM, what, str(n)]
+    traced = ["strace", "-f", "-qq", "-o", "/dev/stdout", str(PROGRAM), what, str(n)]
     done = subprocess.run(traced, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return len(done.stdout.splitlines())
