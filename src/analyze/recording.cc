@@ -9,6 +9,7 @@
 #include "analyze/latency.h"
 #include "analyze/operators.h"
 #include "analyze/perturbation.h"
+#include "analyze/regions.h"
 #include "analyze/slice_table.h"
 #include "analyze/statistics.h"
 #include "analyze/sum_table.h"
@@ -149,6 +150,7 @@ PerfResult AnalyzeRecording(const Recording& recording) {
   result.unattributed_ns = table.unattributed_ns;
   result.profiled_runs = table.runs;
   result.profiled_mean_ns = table.mean_ns;
+  result.regions = AnalyzeRegions(profile, result, {});
   if (table.runs == 0) result.slices = SummarizeSlices(profile, &table.losses);
   result.sums = SummarizeSums(profile);
   result.losses = profile.losses;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,14 @@
 #include "profile/model.h"
 
 namespace inferprobe::analyze {
+
+// What a thread did in a parallel region; `start_ns` since the region's.
+struct MadePart {
+  int64_t tid = 0;
+  int64_t start_ns = 0;
+  int64_t busy_ns = 0;
+  profile::RegionPart facts = {.chunks = 1};
+};
 
 class SyntheticProfile {
  public:
@@ -104,6 +113,49 @@ class SyntheticProfile {
     profile.slices[index].parent = profile::kNone;
   }
 
+  // A parallel region that begins now and takes `wall_ns`; its facts need no id, requested and
+  // admitted threads. Returns its id.
+  uint64_t Region(std::string_view label, int64_t wall_ns, profile::Region facts,
+                  const std::vector<MadePart>& parts, int32_t instruction = -1) {
+    const uint64_t id = BeginRegion(label, wall_ns, facts, parts, instruction);
+    Wait(wall_ns);
+    return id;
+  }
+  // The same, and its time does not pass.
+  uint64_t BeginRegion(std::string_view label, int64_t wall_ns, profile::Region facts,
+                       const std::vector<MadePart>& parts, int32_t instruction = -1) {
+    if (regions_ == 0) {
+      regions_ = AddTrack(profile::TrackType::kRegions, profile::Kind::kHostWall);
+      profile.tracks[regions_].parent = thread_;
+    }
+    facts.id = profile.regions.size() + 1;
+    if (!parts.empty()) facts.participants_status = profile::Status::kValid;
+    if (facts.observed == 0) facts.observed = static_cast<int32_t>(parts.size());
+    profile::SliceArgs args;
+    args.instruction = instruction;
+    args.region = static_cast<uint32_t>(profile.regions.size());
+    const uint32_t whole =
+        Push(regions_, profile::Category::kRegion, label, now_ns, wall_ns, instruction);
+    profile.slices[whole].args = profile.AddArgs(args);
+    profile.regions.push_back(facts);
+    for (const MadePart& part : parts) {
+      const auto [track, is_new] = participants_.try_emplace(part.tid, uint16_t{0});
+      if (is_new) {
+        track->second = AddTrack(profile::TrackType::kParticipant, profile::Kind::kHostWall);
+        profile.tracks[track->second].tid = part.tid;
+      }
+      const uint32_t slice = Push(track->second, profile::Category::kRegionPart, label,
+                                  now_ns + part.start_ns, part.busy_ns, -1);
+      profile.slices[slice].parent = whole;
+      profile::SliceArgs part_args;
+      part_args.region_part = static_cast<uint32_t>(profile.region_parts.size());
+      profile.slices[slice].args = profile.AddArgs(part_args);
+      profile.region_parts.push_back(part.facts);
+      profile.region_parts.back().region = args.region;
+    }
+    return facts.id;
+  }
+
   profile::Profile profile;
   int64_t now_ns = 1000;
 
@@ -129,7 +181,9 @@ class SyntheticProfile {
   uint16_t thread_ = 0;
   uint16_t engine_ = 0;
   uint16_t other_thread_ = 0;
-  uint16_t device_ = 0;  // 0: there is none yet
+  uint16_t device_ = 0;   // 0: there is none yet
+  uint16_t regions_ = 0;  // the same
+  std::map<int64_t, uint16_t> participants_;
   std::vector<uint32_t> open_;
 };
 

@@ -53,7 +53,8 @@ INFERPROBE_WIRE(ClockFacts, source, tick_ns, read_cost_ps, realtime_minus_monoto
                 boottime_minus_monotonic_ns)
 INFERPROBE_WIRE(BlockReading, process, start_ns, end_ns, steal_ticks, psi_cpu_some_us,
                 psi_io_some_us, psi_memory_some_us, quota_throttled_us, thermal_throttles,
-                freq_khz_min, freq_khz_max, load_average, temperature_c, canary_ns)
+                freq_khz_min, freq_khz_max, load_average, temperature_c, process_cpu_ns,
+                outside_cpu_ns, canary_ns)
 INFERPROBE_WIRE(OutputCheck, verdict, max_abs_error, text, profiled_equal, repeatable, sha256)
 
 }  // namespace profile

@@ -24,9 +24,11 @@ struct BlockReading {
   Metric<int64_t> thermal_throttles;   // times that the kernel slowed a CPU because of heat
   Metric<int64_t> freq_khz_min;        // over the CPUs, at the block's end
   Metric<int64_t> freq_khz_max;
-  Metric<double> load_average;   // over one minute, at the block's end
-  Metric<double> temperature_c;  // hottest zone, at the block's end
-  Metric<int64_t> canary_ns;     // a fixed chain of dependent adds, about 100 us when all is well
+  Metric<double> load_average;     // over one minute, at the block's end
+  Metric<double> temperature_c;    // hottest zone, at the block's end
+  Metric<int64_t> process_cpu_ns;  // of all threads of the process
+  Metric<int64_t> outside_cpu_ns;  // of the measuring thread, between the runs
+  Metric<int64_t> canary_ns;       // a fixed chain of dependent adds, about 100 us when all is well
 };
 
 }  // namespace inferprobe::profile

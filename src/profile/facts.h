@@ -57,6 +57,12 @@ struct MemoryFacts {
   Metric<int64_t> peak_rss_bytes;  // VmHWM of the worker
 };
 
+// CPUs that are alike, by name.
+struct CoreType {
+  std::string name;            // "performance", "efficient"; "all": they do not differ
+  std::vector<uint32_t> cpus;  // ascending
+};
+
 struct EnvironmentFacts {
   std::string os;
   std::string kernel;
@@ -66,6 +72,7 @@ struct EnvironmentFacts {
   Metric<std::string> governor;
   Metric<double> load_average;
   Metric<int64_t> memory_bytes;
+  std::vector<CoreType> core_types;  // fastest first; empty: not known
 };
 
 }  // namespace inferprobe::profile

@@ -13,6 +13,7 @@
 #include "profile/loss.h"
 #include "profile/metric.h"
 #include "profile/model.h"
+#include "profile/region_report.h"
 #include "profile/source.h"
 
 namespace inferprobe::profile {
@@ -255,6 +256,8 @@ struct PerfResult {
   std::vector<ProcessResult> processes;
   LossCounts losses;
   std::vector<Error> unwritten;  // outputs that were asked for and could not be written
+
+  Metric<RegionReport> regions{Status::kNotRequested, "perf --regions"};
 
   // Of a recording that was read from a file; nullopt: measured just now.
   std::optional<SourceFacts> source;

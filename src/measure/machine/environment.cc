@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "measure/machine/system_text.h"
 
@@ -61,6 +64,37 @@ Metric<int64_t> MemoryBytes(const SystemRoot& root) {
   return Missing{Status::kUnavailable, "/proc/meminfo is not in the expected form"};
 }
 
+// Intel's hybrid CPUs have a counter unit for each type of core; Arm's tell how fast a core is
+// beside the fastest.
+std::vector<profile::CoreType> CoreTypes(const SystemRoot& root, const std::vector<int>& online) {
+  struct Unit {
+    const char* folder;
+    const char* name;
+  };
+  std::vector<profile::CoreType> types;
+  for (const Unit unit : {Unit{"cpu_core", "performance"}, Unit{"cpu_atom", "efficient"},
+                          Unit{"cpu_lowpower", "low power"}}) {
+    const auto text = ReadSystemFile(root, fmt::format("/sys/devices/{}/cpus", unit.folder));
+    const std::vector<int> cpus = ParseCpuList(TextOr(text, ""));
+    if (!cpus.empty()) types.push_back({unit.name, {cpus.begin(), cpus.end()}});
+  }
+  if (!types.empty() || online.empty()) return types;
+  std::map<int64_t, std::vector<uint32_t>, std::greater<>> by_capacity;
+  for (const int cpu : online) {
+    const auto text =
+        ReadSystemFile(root, fmt::format("/sys/devices/system/cpu/cpu{}/cpu_capacity", cpu));
+    const auto capacity =
+        text ? ParseInteger(WithoutNewline(*text)) : Metric<int64_t>(text.missing());
+    if (!capacity) return {{"all", {online.begin(), online.end()}}};
+    by_capacity[*capacity].push_back(static_cast<uint32_t>(cpu));
+  }
+  for (auto& [capacity, cpus] : by_capacity) {
+    const std::string name = by_capacity.size() == 1 ? "all" : fmt::format("capacity {}", capacity);
+    types.push_back({name, std::move(cpus)});
+  }
+  return types;
+}
+
 }  // namespace
 
 std::vector<int> AllowedCpus(const SystemRoot& root) {
@@ -93,6 +127,7 @@ profile::EnvironmentFacts DescribeEnvironment(const SystemRoot& root) {
   const auto load = ReadSystemFile(root, "/proc/loadavg");
   facts.load_average = load ? ParseLoadAverage(*load) : Metric<double>(load.missing());
   facts.memory_bytes = MemoryBytes(root);
+  facts.core_types = CoreTypes(root, online);
   return facts;
 }
 

@@ -56,6 +56,35 @@ TEST(Environment, WithoutCpufreqTheGovernorIsUnsupported) {
   EXPECT_EQ(facts.governor.missing().hint, "no cpufreq in sysfs");
 }
 
+std::string TypesOf(const FakeSystem& fake) {
+  std::string text;
+  for (const profile::CoreType& type : DescribeEnvironment(fake.root()).core_types) {
+    text += type.name + ":";
+    for (const uint32_t cpu : type.cpus) text += " " + std::to_string(cpu);
+    text += "; ";
+  }
+  return text;
+}
+
+TEST(Environment, CoreTypesAreTold) {
+  const FakeSystem fake;
+  EXPECT_EQ(TypesOf(fake), "");  // nothing is known
+  fake.Write("/sys/devices/system/cpu/online", "0-3\n");
+  EXPECT_EQ(TypesOf(fake), "all: 0 1 2 3; ");
+  const auto capacity = [&](int cpu, const char* text) {
+    fake.Write("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpu_capacity", text);
+  };
+  for (const int cpu : {0, 1, 2}) capacity(cpu, "446\n");
+  EXPECT_EQ(TypesOf(fake), "all: 0 1 2 3; ");  // one does not tell
+  capacity(3, "446\n");
+  EXPECT_EQ(TypesOf(fake), "all: 0 1 2 3; ");
+  capacity(2, "1024\n");
+  EXPECT_EQ(TypesOf(fake), "capacity 1024: 2; capacity 446: 0 1 3; ");
+  fake.Write("/sys/devices/cpu_core/cpus", "0-1\n");
+  fake.Write("/sys/devices/cpu_atom/cpus", "2-3\n");
+  EXPECT_EQ(TypesOf(fake), "performance: 0 1; efficient: 2 3; ");
+}
+
 TEST(Environment, GarbageIsUnavailable) {
   const FakeSystem fake;
   WriteMachine(fake);
