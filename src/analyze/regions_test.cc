@@ -8,6 +8,7 @@
 
 #include "analyze/busy_time.h"
 #include "analyze/operators.h"
+#include "analyze/region_rows.h"
 #include "analyze/synthetic_profile.h"
 
 namespace inferprobe::analyze {
@@ -240,6 +241,7 @@ TEST(Regions, ANestedOneIsARowAndInNoSum) {
   made.EndRun();
   const auto report = Analyze(made);
   ASSERT_TRUE(report);
+  EXPECT_EQ(report->rows.size(), 2U);
   EXPECT_EQ(*report->per_inference, 1);
   EXPECT_EQ(*report->wall_ns, 10'000);
   EXPECT_EQ(*report->busy_ns, 20'000);
@@ -485,6 +487,15 @@ TEST(Regions, HostileFactsGiveFiguresThatAFileMayHold) {
                                &report->idle_core_ns, &report->serial_share}) {
       check(*figure);
     }
+  }
+}
+
+TEST(Regions, WhatNoFileMayHoldIsNoFigure) {
+  EXPECT_EQ(*Bounded(1e30), 1e30);
+  for (const double value : {1.1e30, std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN()}) {
+    ASSERT_FALSE(Bounded(value));
+    EXPECT_EQ(Bounded(value).missing().status, Status::kOverflow);
   }
 }
 
