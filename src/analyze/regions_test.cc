@@ -421,6 +421,7 @@ TEST(Regions, ParticipantsThatFoundNoPlaceMakeBusyUnknown) {
   made.EndRun();
   const auto report = Analyze(made);
   ASSERT_TRUE(report);
+  ASSERT_FALSE(report->rows.at(0).busy_ns);
   EXPECT_EQ(report->rows.at(0).busy_ns.missing().status, Status::kUnavailable);
   EXPECT_EQ(report->rows[0].idle_core_ns.missing().status, Status::kUnavailable);
 }
