@@ -1,7 +1,8 @@
 # What `cmake --install build --prefix P` puts there:
 #
 #   component  what
-#   record     headers, libinferprobe_record.so, the package with its target inferprobe::record
+#   record     headers, libinferprobe_record.so, libinferprobe_regions.so, the package with its
+#              targets inferprobe::record and inferprobe::regions
 #   delegate   libinferprobe_delegate.so, the kit for authors of delegates, inferprobe::delegate;
 #              our OpenVINO delegate for ExecuTorch in lib/inferprobe
 #   session    libinferprobe_session.so, engine plugins in lib/inferprobe, inferprobe::session
@@ -13,7 +14,8 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/inferprobe)
 set(plugin_dir ${CMAKE_INSTALL_LIBDIR}/inferprobe)  # searched by src/measure/engine_registry.cc
 
-install(TARGETS inferprobe_record EXPORT inferprobeTargets
+set_target_properties(inferprobe_regions PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS inferprobe_record inferprobe_regions EXPORT inferprobeTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT record)
 install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/include/inferprobe
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT record FILES_MATCHING PATTERN "*.h")

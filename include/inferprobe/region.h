@@ -129,8 +129,10 @@ struct ParallelRegionReport {
 };
 
 struct RegionCollectorOptions {
-  size_t capacity = 4096;             // events
-  size_t participants_per_event = 0;  // 0: as many as the machine has CPUs
+  size_t capacity = 4096;  // events
+  // Of an event with more, the rest are counted. 0: as many as the machine has CPUs, but at
+  // least 8.
+  size_t participants_per_event = 0;
   RegionDetail detail = RegionDetail::kBusy;
   // Called on the region's calling thread at its end, instead of keeping it. The event and what it
   // points to live until it returns. It must not throw, and it is part of what is measured of

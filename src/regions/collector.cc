@@ -39,7 +39,7 @@ ParallelRegionCollector::ParallelRegionCollector(RegionCollectorOptions options)
   impl_->callback = std::move(options.callback);
   impl_->participants_per_event = options.participants_per_event != 0
                                       ? options.participants_per_event
-                                      : std::max<size_t>(1, std::thread::hardware_concurrency());
+                                      : std::max<size_t>(8, std::thread::hardware_concurrency());
   if (!impl_->callback) Allocate(impl_.get(), options.capacity, impl_->participants_per_event);
   regions::ForgetThreadsAtFork();
   Clock();  // decides and calibrates here, not in the first region

@@ -46,6 +46,7 @@ def test_a_project_finds_builds_and_runs_it(prefix: pathlib.Path, tmp_path: path
     run("cmake", "--build", tmp_path)
     assert run(tmp_path / "scoped") == "3 scopes\n"
     assert run(tmp_path / "scoped_c") == "recorded\n"
+    assert run(tmp_path / "regions") == "normalize: 10 iterations, CPU time not requested\n"
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +88,7 @@ def test_nothing_of_the_build_folder_is_used(whole: pathlib.Path) -> None:
         "inferprobe/libinferprobe_engine_executorch.so",
         "libinferprobe_delegate.so",
         "libinferprobe_record.so",
+        "libinferprobe_regions.so",
         "libinferprobe_session.so",
     ]
     for file in [*libraries, whole / "bin/inferprobe"]:
