@@ -1,8 +1,6 @@
-// What the benchmarks of whole programs share: a program in memory with its inputs, and quantiles
-// of what was measured.
+// What the benchmarks of whole programs share: a program in memory with its inputs.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,12 +15,6 @@
 #include "measure/inputs/inputs.h"
 
 namespace inferprobe::executorch_engine {
-
-inline double QuantileOf(std::vector<double> values, double p) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];
-}
-inline double MedianOf(const std::vector<double>& values) { return QuantileOf(values, 0.5); }
 
 inline Result<Recorder> StartRecorder() {
   RecorderOptions recording;

@@ -18,7 +18,6 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -31,6 +30,7 @@
 #include "engines/executorch/wrapped_backend.h"
 #include "inferprobe/executorch_delegate.h"
 #include "record/ring_writer.h"
+#include "turns.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -42,27 +42,6 @@ constexpr int kWarmUps = 2;
 constexpr int kRunsOfATurn = 4;
 constexpr int kFewestRounds = 20;
 constexpr int kCalls = 1000;  // of a turn of the kit's
-
-double Seconds() { return static_cast<double>(Clock().ToNs(NowTicks())) * 1e-9; }
-
-// Turns of all ways until the time is up; of each way one figure a round. Round by round the order
-// is another one.
-std::vector<std::vector<double>> Interleave(const std::vector<std::function<double()>>& turns,
-                                            double seconds) {
-  std::vector<std::vector<double>> figures(turns.size());
-  std::vector<size_t> order(turns.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::mt19937 random(1);
-  const double start = Seconds();
-  for (int round = -5; round < kFewestRounds || Seconds() < start + seconds; ++round) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (const size_t way : order) {
-      const double figure = turns[way]();
-      if (round >= 0) figures[way].push_back(figure);
-    }
-  }
-  return figures;
-}
 
 struct Way {
   const char* name;
@@ -86,51 +65,41 @@ Result<void> MeasureProgram(const std::string& path, double seconds) {
   std::array<RingTracer, kWays.size()> tracers;
   std::array<std::unique_ptr<MethodInstance>, kWays.size()> instances;
   std::array<uint64_t, kWays.size()> cells{};
-  std::vector<std::function<double()>> turns;
   for (size_t i = 0; i < kWays.size(); ++i) {
     auto choices = ParseDelegateChoices({std::string("openvino=") + kWays[i].choice});
     if (!choices) return tl::unexpected(choices.error());
     auto loaded = (*program)->Instance(&tracers[i], kWays[i].level, *choices);
     if (!loaded) return tl::unexpected(loaded.error());
     instances[i] = std::move(*loaded);
-    const auto run = [&, i] {
-      const uint64_t head = ring->head;
-      const uint64_t start = NowTicks();
-      et::Error error = instances[i]->GiveInputs();
-      tracers[i].BeginRun(ring);
-      if (error == et::Error::Ok) error = instances[i]->Execute();
-      tracers[i].EndRun();
-      const uint64_t end = NowTicks();
-      if (error != et::Error::Ok) {
-        std::fputs(EngineError("a run failed", error).message.c_str(), stderr);
-        std::exit(1);
-      }
-      cells[i] = ring->head - head;
-      recorder->Drain();  // what perf does between runs, too
-      return static_cast<double>(end - start) * Clock().ns_per_tick;
-    };
-    turns.emplace_back([run] {
-      for (int j = 0; j < kWarmUps; ++j) run();
-      // The fastest of the turn: a run that lost its CPU says nothing about levels.
-      double took = run();
-      for (int j = 1; j < kRunsOfATurn; ++j) took = std::min(took, run());
-      return took;
-    });
   }
-  const auto ns = Interleave(turns, seconds);
-  for (size_t way = 0; way < kWays.size(); ++way) {
-    // Of the rounds' own ratios and differences: what is common to a round cancels.
-    std::vector<double> ratios(ns[way].size());
-    std::vector<double> more(ns[way].size());
-    for (size_t i = 0; i < ratios.size(); ++i) {
-      ratios[i] = ns[way][i] / ns[0][i];
-      more[i] = ns[way][i] - ns[0][i];
+  const auto run = [&](size_t i) {
+    const uint64_t head = ring->head;
+    const uint64_t start = NowTicks();
+    et::Error error = instances[i]->GiveInputs();
+    tracers[i].BeginRun(ring);
+    if (error == et::Error::Ok) error = instances[i]->Execute();
+    tracers[i].EndRun();
+    const uint64_t end = NowTicks();
+    if (error != et::Error::Ok) {
+      std::fputs(EngineError("a run failed", error).message.c_str(), stderr);
+      std::exit(1);
     }
+    cells[i] = ring->head - head;
+    recorder->Drain();  // what perf does between runs, too
+    return static_cast<double>(end - start) * Clock().ns_per_tick;
+  };
+  const Turns turns = Turns::Take({kWays.size(), kFewestRounds, kWarmUps, kRunsOfATurn, seconds},
+                                  run, [](size_t) {});
+  for (size_t way = 0; way < kWays.size(); ++way) {
+    const std::vector<double>& ns = turns.ns(way);
+    const std::vector<double> ratios = turns.Ratios(way, 0);
+    std::vector<double> more(ns.size());
+    for (size_t i = 0; i < ns.size(); ++i) more[i] = ns[i] - turns.ns(0)[i];
     fmt::print(R"({{"program": "{}", "way": "{}", "rounds": {}, "cells": {}, "median_us": {}, )"
                R"("x_off": {}, "x_off_low": {}, "x_off_high": {}, "more_us": {}}})"
                "\n",
                path.substr(path.rfind('/') + 1), kWays[way].name, ratios.size(), cells[way],
-               MedianOf(ns[way]) / 1e3, MedianOf(ratios), QuantileOf(ratios, 0.25),
+               MedianOf(ns) / 1e3, MedianOf(ratios), QuantileOf(ratios, 0.25),
                QuantileOf(ratios, 0.75), MedianOf(more) / 1e3);
   }
   return {};
@@ -209,22 +178,22 @@ Result<void> MeasureCalls(double seconds) {
       {"kit off again", [&](int n) { KitCalls(kit_off->get(), n); }},
       {"kit phases", [&](int n) { KitCalls(kit_phases->get(), n); }},
   };
-  std::vector<std::function<double()>> turns;
-  for (const Row& row : rows) {
-    turns.emplace_back([&] {
-      row.calls(kCalls / 10);
-      const uint64_t start = NowTicks();
-      row.calls(kCalls);
-      const double took = static_cast<double>(NowTicks() - start) * Clock().ns_per_tick;
-      recorder->Drain();
-      return took / kCalls;
-    });
-  }
-  const auto ns = Interleave(turns, seconds);
+  const Turns turns = Turns::Take(
+      {rows.size(), kFewestRounds, 0, 1, seconds},
+      [&](size_t i) {
+        rows[i].calls(kCalls / 10);
+        const uint64_t start = NowTicks();
+        rows[i].calls(kCalls);
+        const double took = static_cast<double>(NowTicks() - start) * Clock().ns_per_tick;
+        recorder->Drain();
+        return took / kCalls;
+      },
+      [](size_t) {});
   for (size_t i = 0; i < rows.size(); ++i) {
     fmt::print(R"({{"call": "{}", "ns": {}, "low": {}, "high": {}}})"
                "\n",
-               rows[i].name, MedianOf(ns[i]), QuantileOf(ns[i], 0.25), QuantileOf(ns[i], 0.75));
+               rows[i].name, MedianOf(turns.ns(i)), QuantileOf(turns.ns(i), 0.25),
+               QuantileOf(turns.ns(i), 0.75));
   }
   return {};
 }

@@ -420,6 +420,49 @@ def delegate_rows(build: pathlib.Path, seconds: float) -> list[Row]:
     return rows + level_rows(large, " on one CPU")
 
 
+REGION_TARGETS = {"off": "within the A/A spread", "wall": "<= +1 %", "wall + busy": "<= +2.5 %"}
+# The loop that the standing targets of enabled regions are about: many short ones.
+TARGET_LOOP = "48 loops of about 10 us"
+
+
+def region_rows(program: pathlib.Path, rounds: int) -> list[Row]:
+    """Loops on our executor: the wrapper off against none, each detail against off."""
+    out = subprocess.run(
+        [str(program), "--rounds", str(rounds)], check=True, capture_output=True, text=True
+    ).stdout
+    by_loop: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in out.splitlines():
+        one = json.loads(line)
+        by_loop.setdefault(one["loop"], {})[one["way"]] = one
+    rows = []
+    for loop, ways in by_loop.items():
+        bare = ways["no wrapper"]
+        again = ways["off again (A against A)"]
+        spread = max(abs(again["x_low"] - 1), abs(again["x_high"] - 1))
+        rows.append(Row(f"regions: {loop}", f"{bare['median_us']:.1f} us", "", "", "no wrapper"))
+        for way, one in ways.items():
+            if way == "no wrapper":
+                continue
+            target = REGION_TARGETS.get(way, "")
+            if way != "off" and loop != TARGET_LOOP:
+                target = ""
+            more = one["x"] - 1
+            met = abs(more) <= spread if way == "off" else more <= {"wall": 0.01}.get(way, 0.025)
+            verdict = ("met" if met else "missed") if target else ""
+            if way == "off":
+                verdict += f": +-{spread * 100:.1f} %"
+            rows.append(
+                Row(
+                    f"  {way}",
+                    f"{more * 100:+.2f} %",
+                    " to ".join(f"{(one[end] - 1) * 100:+.2f}" for end in ("x_low", "x_high")),
+                    target,
+                    verdict,
+                )
+            )
+    return rows
+
+
 def print_table(rows: list[Row]) -> None:
     head = Row("what", "measured", "middle half", "target", "verdict")
     cells = [[row.what, row.measured, row.spread, row.target, row.verdict] for row in [head, *rows]]
@@ -434,6 +477,7 @@ def main() -> int:
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "bench")
     parser.add_argument("--repetitions", type=int, default=21)
     parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--region-rounds", type=int, default=300)
     parser.add_argument("--seconds", type=float, default=8, help="of each program with delegates")
     parser.add_argument("--loads", type=int, default=3, help="rounds of loading ETDumps")
     parser.add_argument(
@@ -445,6 +489,7 @@ def main() -> int:
     print(f"{cpu.group(1) if cpu else 'unknown CPU'}; load {load}\n")
     rows = scope_rows(run_scopes(args.build / "bench" / "scope_bench", args.repetitions))
     rows += tracer_rows(args.build / "bench" / "tracer_bench", args.rounds)
+    rows += region_rows(args.build / "bench" / "regions_bench", args.region_rounds)
     rows += delegate_rows(args.build, args.seconds)
     rows.append(disk_row(args.build / "inferprobe", args.build))
     rows += etdump_rows(args.build / "bench", args.build, args.loads, args.whole)

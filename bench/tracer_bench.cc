@@ -11,12 +11,10 @@
 #include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -27,6 +25,7 @@
 #include "engines/executorch/thread_pool.h"
 #include "engines/executorch/tracer.h"
 #include "record/ring_writer.h"
+#include "turns.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -82,36 +81,19 @@ Result<void> Measure(const std::string& path, int rounds, bool json) {
     return static_cast<double>(end - start) * Clock().ns_per_tick;
   };
 
-  std::array<Way, kWays> order = {kNone, kNoneAgain, kNull, kOurs, kEtdump};
-  std::mt19937 random(1);
-  std::array<std::vector<double>, kWays> ns;
-  for (int round = -rounds / 10; round < rounds; ++round) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (const Way way : order) {
-      for (int i = 0; i < kWarmUps; ++i) run(way);
-      // The fastest of the turn: a run that lost its CPU says nothing about tracers.
-      double took = run(way);
-      for (int i = 1; i < kRunsOfATurn; ++i) took = std::min(took, run(way));
-      if (round >= 0) ns[way].push_back(took);
-    }
-  }
-
-  // Medians of the rounds' own ratios: what is common to a round cancels.
-  const auto ratios = [&](size_t way, Way base) {
-    std::vector<double> values(ns[way].size());
-    for (size_t i = 0; i < values.size(); ++i) values[i] = ns[way][i] / ns[base][i];
-    return values;
-  };
+  const Turns turns = Turns::Take(
+      {kWays, rounds, kWarmUps, kRunsOfATurn},
+      [&](size_t way) { return run(static_cast<Way>(way)); }, [](size_t) {});
   if (json) {
     for (size_t way = 0; way < kWays; ++way) {
-      const std::vector<double> over_none = ratios(way, kNone);
+      const std::vector<double> over_none = turns.Ratios(way, kNone);
       fmt::print(
           R"({{"program": "{}", "tracer": "{}", "events": {}, "rounds": {}, "median_us": {}, )"
           R"("x_none": {}, "x_none_low": {}, "x_none_high": {}, "x_null": {}}})"
           "\n",
-          path.substr(path.rfind('/') + 1), kWayNames[way], events, rounds, MedianOf(ns[way]) / 1e3,
-          MedianOf(over_none), QuantileOf(over_none, 0.25), QuantileOf(over_none, 0.75),
-          MedianOf(ratios(way, kNull)));
+          path.substr(path.rfind('/') + 1), kWayNames[way], events, rounds,
+          MedianOf(turns.ns(way)) / 1e3, MedianOf(over_none), QuantileOf(over_none, 0.25),
+          QuantileOf(over_none, 0.75), MedianOf(turns.Ratios(way, kNull)));
     }
     return {};
   }
@@ -120,11 +102,11 @@ Result<void> Measure(const std::string& path, int rounds, bool json) {
   fmt::print("  {:<26} {:>10}  {:>8}  {:>8}  {:>12}\n", "tracer", "median us", "x none", "x null",
              "ns per event");
   for (size_t way = 0; way < kWays; ++way) {
-    const double over_null = MedianOf(ratios(way, kNull));
+    const double over_null = MedianOf(turns.Ratios(way, kNull));
     fmt::print("  {:<26} {:>10.1f}  {:>8.4f}  {:>8.4f}  {:>12}\n", kWayNames[way],
-               MedianOf(ns[way]) / 1e3, MedianOf(ratios(way, kNone)), over_null,
+               MedianOf(turns.ns(way)) / 1e3, MedianOf(turns.Ratios(way, kNone)), over_null,
                way < kOurs ? ""
-                           : fmt::format("{:.1f}", (over_null - 1) * MedianOf(ns[kNull]) /
+                           : fmt::format("{:.1f}", (over_null - 1) * MedianOf(turns.ns(kNull)) /
                                                        static_cast<double>(events)));
   }
   return {};

@@ -9,6 +9,7 @@
 #include "cli/read_flags.h"
 #include "inferprobe/result.h"
 #include "measure/perf.h"
+#include "measure/tune.h"
 
 namespace inferprobe::cli {
 
@@ -22,6 +23,14 @@ struct PerfCommand {
   bool quiet = false;
 };
 int RunPerfCommand(const PerfCommand& command);
+
+struct TuneCommand {
+  measure::TuneOptions options;
+  std::vector<std::string> grains;  // asked for; a model has none that can be set
+  std::string format = "table";
+  bool quiet = false;
+};
+int RunTuneCommand(const TuneCommand& command);
 
 struct ShowCommand {
   std::string path;

@@ -25,6 +25,7 @@ constexpr const char* kAbout =
 constexpr const char* kExamples = R"(Examples:
   inferprobe perf samples/vision_xnnpack.pte
   inferprobe perf model.pte --input 0=image.npy --trace out.pftrace --output result.json
+  inferprobe tune model.pte --threads 1,2,4
   inferprobe show out.pftrace
   inferprobe convert run.etdp run.pftrace
   inferprobe doctor
@@ -43,6 +44,17 @@ constexpr const char* kPerfExamples = R"(Examples:
 Latency comes from a loop without profiling. Operators come from a profiled one; what profiling
 costs is measured and printed. By default at least 100 runs and 1 s, until the median is known to
 +-1 %, at most 10 s.)";
+
+constexpr const char* kTuneExamples = R"(Examples:
+  inferprobe tune model.pte                           1, 2, 4, ... threads against the default
+  inferprobe tune model.pte --threads 1,2,4
+  inferprobe tune model.pte --rounds 20 --duration 0.5 --format json
+
+Each round starts a fresh process of each candidate, in random order, and the default twice. The
+clock alone decides: a candidate is faster when its outputs are the default's and the whole interval
+of its ratio is below 1. What explains it (efficiency, idle cores) is printed beside it.
+
+Exit codes: 0 good, also when nothing is better, 1 failed, 2 wrong usage.)";
 
 constexpr const char* kShowExamples = R"(Examples:
   inferprobe show run.etdp                            an ETDump, of ExecuTorch's or of ours
@@ -106,36 +118,52 @@ void AddFormat(CLI::App* command, std::string* format) {
       ->capture_default_str();
 }
 
-void AddPerf(CLI::App* command, PerfCommand* perf) {
-  measure::PerfOptions& options = perf->options;
-  command->footer(kPerfExamples);
+// Which model, and what it is fed with.
+void AddModelFlags(CLI::App* command, measure::PerfOptions* options) {
   // Checked after parsing: CLI11 would name a missing MODEL before an unknown flag.
-  command->add_option("MODEL", options.model, "The model's file");
-  command->add_option("--engine", options.engine, "Engine; default: by the file's content");
-  command->add_option("--method", options.method, "Method to run")->capture_default_str();
+  command->add_option("MODEL", options->model, "The model's file");
+  command->add_option("--engine", options->engine, "Engine; default: by the file's content");
+  command->add_option("--method", options->method, "Method to run")->capture_default_str();
   command
-      ->add_option("--input", options.inputs,
+      ->add_option("--input", options->inputs,
                    "An input: NAME=FILE.npy, INDEX=FILE.npy, or FILE.npy in order; default: random")
       ->allow_extra_args(false);
   command
-      ->add_option("--shape", options.shapes,
+      ->add_option("--shape", options->shapes,
                    "Shape of a random input, where the model leaves it open: NAME=1x3x224x224")
       ->allow_extra_args(false);
-  command->add_option("--data", options.data_files, "Tensors kept apart from the program (.ptd)")
+  command->add_option("--data", options->data_files, "Tensors kept apart from the program (.ptd)")
       ->allow_extra_args(false);
   command
-      ->add_option("--seed", options.seed,
+      ->add_option("--seed", options->seed,
                    "Seed of random inputs; default: 0, or a bundled program's own inputs")
       ->check(WholeNumber);
-  auto* iterations = command->add_option("--iterations", options.iterations,
+  command
+      ->add_option("--delegate", options->delegates,
+                   "Which delegate runs: openvino=ours, openvino=async (enqueue and wait apart) or "
+                   "openvino=stock (ExecuTorch's own)")
+      ->check(CLI::IsMember({"openvino=ours", "openvino=async", "openvino=stock"}))
+      ->allow_extra_args(false);
+}
+
+// How long each process measures.
+void AddLengthFlags(CLI::App* command, measure::PerfOptions* options) {
+  auto* iterations = command->add_option("--iterations", options->iterations,
                                          "Exactly this many measured runs in each process");
   iterations->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
-  command->add_option("--duration", options.duration_s, "Seconds of measured runs in each process")
+  command->add_option("--duration", options->duration_s, "Seconds of measured runs in each process")
       ->check(CLI::Range(0.001, 86400.0))
       ->excludes(iterations);
-  command->add_option("--warmup", options.warmup, "Runs before the measurement")
+  command->add_option("--warmup", options->warmup, "Runs before the measurement")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1'000'000}))
       ->capture_default_str();
+}
+
+void AddPerf(CLI::App* command, PerfCommand* perf) {
+  measure::PerfOptions& options = perf->options;
+  command->footer(kPerfExamples);
+  AddModelFlags(command, &options);
+  AddLengthFlags(command, &options);
   command->add_option("--processes", options.processes, "Fresh processes, one after another")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
@@ -162,12 +190,6 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
       ->add_option("--profile-path-prefix", options.profile_path_prefix,
                    "Folder of the files of perfetto and trex")
       ->check(NotEmpty);
-  command
-      ->add_option("--delegate", options.delegates,
-                   "Which delegate runs: openvino=ours, openvino=async (enqueue and wait apart) or "
-                   "openvino=stock (ExecuTorch's own)")
-      ->check(CLI::IsMember({"openvino=ours", "openvino=async", "openvino=stock"}))
-      ->allow_extra_args(false);
   command->add_option("--output", options.output, "Write the result as JSON")->check(NotEmpty);
   command->add_option("--trace", options.trace, "Write a Perfetto trace")->check(NotEmpty);
   command->add_option("--etdump", options.etdump, "Write an ETDump")->check(NotEmpty);
@@ -175,6 +197,26 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
   command->add_flag("--all", perf->all_rows, "Print every row, also the small ones");
   command->add_flag("--quiet", perf->quiet, "Print nothing but errors");
   AddFormat(command, &perf->format);
+}
+
+void AddTune(CLI::App* command, TuneCommand* tune) {
+  command->footer(kTuneExamples);
+  AddModelFlags(command, &tune->options.perf);
+  AddLengthFlags(command, &tune->options.perf);
+  command
+      ->add_option("--threads", tune->options.threads,
+                   "Sizes of the engine's pool to try: 1,2,4; default: 1, 2, 4, ... up to the CPUs")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4096))
+      ->allow_extra_args(false);
+  command->add_option("--grain", tune->grains, "Not adjustable in a model; says what is")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--rounds", tune->options.rounds, "Processes of each candidate")
+      ->check(CLI::Range(3U, 1000U))
+      ->capture_default_str();
+  command->add_flag("--quiet", tune->quiet, "No progress");
+  AddFormat(command, &tune->format);
 }
 
 void AddReadFlags(CLI::App* command, ReadFlags* flags) {
@@ -229,6 +271,9 @@ int Main(int argc, char** argv) {
   AddPerf(
       app.add_subcommand("perf", "Measure a model: latency, operators, delegates")->alias("bench"),
       &perf);
+  TuneCommand tune;
+  AddTune(app.add_subcommand("tune", "Find the number of threads that runs a model fastest"),
+          &tune);
   ShowCommand show;
   AddShow(app.add_subcommand("show", "Open a trace, a recording or a result"), &show);
   ConvertCommand convert;
@@ -249,8 +294,9 @@ int Main(int argc, char** argv) {
   const bool known = std::any_of(commands.begin(), commands.end(),
                                  [&](CLI::App* command) { return command->check_name(first); });
   if (!first.empty() && first[0] != '-' && !known) {
-    return PrintError({ErrorCode::kInvalidArgument, "there is no command \"" + first + "\"",
-                       "commands: perf, show, convert, doctor; `inferprobe --help` says more"});
+    return PrintError(
+        {ErrorCode::kInvalidArgument, "there is no command \"" + first + "\"",
+         "commands: perf, tune, show, convert, doctor; `inferprobe --help` says more"});
   }
   try {
     app.parse(argc, argv);
@@ -277,6 +323,12 @@ int Main(int argc, char** argv) {
       return PrintMissing("convert", "a file to read and one to write", "run.etdp run.pftrace");
     }
     return RunConvertCommand(convert);
+  }
+  if (app.got_subcommand("tune")) {
+    if (tune.options.perf.model.empty()) {
+      return PrintMissing("tune", "the file of a model", "samples/vision_xnnpack.pte");
+    }
+    return RunTuneCommand(tune);
   }
   if (perf.options.model.empty()) {
     return PrintMissing("perf", "the file of a model", "samples/vision_xnnpack.pte");

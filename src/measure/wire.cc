@@ -62,15 +62,27 @@ INFERPROBE_WIRE(OutputCheck, verdict, max_abs_error, text, profiled_equal, repea
 namespace measure {
 
 static void to_json(json& out, const PerfOptions& options) {
-  out = {{"model", options.model},         {"engine", options.engine},
-         {"method", options.method},       {"inputs", options.inputs},
-         {"data", options.data_files},     {"shapes", options.shapes},
-         {"warmup", options.warmup},       {"threads", options.threads},
-         {"run_id", options.run_id},       {"ring_events", options.ring_events},
-         {"level", options.level},         {"profile_format", options.profile_format},
-         {"force", options.force},         {"profile_path_prefix", options.profile_path_prefix},
-         {"processes", options.processes}, {"delegates", options.delegates},
-         {"regions", options.regions},     {"delegate_levels", options.delegate_levels}};
+  out = {{"model", options.model},
+         {"engine", options.engine},
+         {"method", options.method},
+         {"inputs", options.inputs},
+         {"data", options.data_files},
+         {"shapes", options.shapes},
+         {"warmup", options.warmup},
+         {"threads", options.threads},
+         {"run_id", options.run_id},
+         {"ring_events", options.ring_events},
+         {"level", options.level},
+         {"profile_format", options.profile_format},
+         {"force", options.force},
+         {"profile_path_prefix", options.profile_path_prefix},
+         {"processes", options.processes},
+         {"delegates", options.delegates},
+         {"regions", options.regions},
+         {"delegate_levels", options.delegate_levels},
+         {"latency_only", options.latency_only},
+         {"outputs_to", options.outputs_to},
+         {"outputs_expected", options.outputs_expected}};
   if (options.seed) out["seed"] = *options.seed;
   if (options.iterations) out["iterations"] = *options.iterations;
   if (options.duration_s) out["duration_s"] = *options.duration_s;
@@ -93,6 +105,9 @@ static void from_json(const json& in, PerfOptions& options) {
   in.at("processes").get_to(options.processes);
   in.at("delegates").get_to(options.delegates);
   in.at("regions").get_to(options.regions);
+  in.at("latency_only").get_to(options.latency_only);
+  in.at("outputs_to").get_to(options.outputs_to);
+  in.at("outputs_expected").get_to(options.outputs_expected);
   in.at("delegate_levels").get_to(options.delegate_levels);
   if (in.contains("seed")) options.seed = in.at("seed").get<uint64_t>();
   if (in.contains("iterations")) options.iterations = in.at("iterations").get<uint64_t>();

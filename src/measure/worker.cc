@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -77,6 +80,8 @@ class Worker {
   Result<void> ChooseInputs();
   Result<void> CheckOutputs();
   Result<void> CheckBundledCases(const std::vector<Tensor>& first_outputs);
+  Result<void> KeepOutputs(const std::vector<Tensor>& outputs);
+  Result<void> CompareWithKept(const std::vector<Tensor>& outputs);
   Result<void> MeasureAndDrain(RunLoop* loop);
   Result<void> Measure(RunLoop* loop);
   Result<void> DrainRings();
@@ -245,6 +250,44 @@ bool EnoughRemains(const analyze::StopRule& rule, std::span<const int64_t> sampl
   return decider.Decide(samples_ns.subspan(start), rest_ns) != analyze::StopReason::kContinue;
 }
 
+// The bytes of all of them, one after another: whoever compares has the same types and shapes.
+Result<void> Worker::KeepOutputs(const std::vector<Tensor>& outputs) {
+  std::ofstream file(plan_.options.outputs_to, std::ios::binary);
+  for (const Tensor& tensor : outputs) {
+    file.write(reinterpret_cast<const char*>(tensor.data.data()),
+               static_cast<std::streamsize>(tensor.data.size()));
+  }
+  if (file.flush()) return {};
+  return MakeError(ErrorCode::kIo, "the outputs cannot be kept: " + base::SystemErrorText(errno));
+}
+
+Result<void> Worker::CompareWithKept(const std::vector<Tensor>& outputs) {
+  auto bytes = base::ReadFile(plan_.options.outputs_expected);
+  if (!bytes) return tl::unexpected(bytes.error());
+  std::vector<Tensor> expected = outputs;
+  size_t total = 0;
+  for (const Tensor& tensor : outputs) total += tensor.data.size();
+  OutputComparison comparison;
+  if (total == bytes->size()) {
+    size_t at = 0;
+    for (Tensor& tensor : expected) {
+      std::memcpy(tensor.data.data(), bytes->data() + at, tensor.data.size());
+      at += tensor.data.size();
+    }
+    comparison = CompareOutputs(outputs, expected);
+  } else {
+    comparison.match = false;
+    comparison.text = fmt::format("{} bytes, {} were expected", total, bytes->size());
+  }
+  // Not over what a bundle's own expected outputs say.
+  if (outputs_.verdict == profile::OutputCheck::Verdict::kMismatch) return {};
+  if (comparison.max_abs_error) outputs_.max_abs_error = *comparison.max_abs_error;
+  outputs_.verdict = comparison.match ? profile::OutputCheck::Verdict::kMatch
+                                      : profile::OutputCheck::Verdict::kMismatch;
+  outputs_.text = comparison.text;
+  return {};
+}
+
 // After the first run: what came out, whether it comes out again, and with profiling on too. A
 // program that keeps state between runs differs from run to run by design; then the comparison with
 // the profiled instance says nothing and is not made.
@@ -254,10 +297,16 @@ Result<void> Worker::CheckOutputs() {
   if (!first) return tl::unexpected(first.error());
   outputs_.sha256 = *first;
   INFERPROBE_RETURN_IF_ERROR(CheckBundledCases(outputs));
+  if (!plan_.options.outputs_to.empty()) INFERPROBE_RETURN_IF_ERROR(KeepOutputs(outputs));
+  if (!plan_.options.outputs_expected.empty()) INFERPROBE_RETURN_IF_ERROR(CompareWithKept(outputs));
   INFERPROBE_RETURN_IF_ERROR(engine_->Run(false));
   auto second = OutputHashes(false, nullptr);
   if (!second) return tl::unexpected(second.error());
   outputs_.repeatable = *first == *second;
+  if (plan_.options.latency_only) {
+    outputs_.profiled_equal = {profile::Status::kNotRequested, "no profiled runs"};
+    return {};
+  }
   INFERPROBE_RETURN_IF_ERROR(engine_->PrepareObserved());
   INFERPROBE_RETURN_IF_ERROR(engine_->Run(true));
   auto observed = OutputHashes(true, nullptr);
@@ -303,6 +352,7 @@ Result<void> Worker::Measure(RunLoop* loop) {
   };
   auto samples = loop->Runs(RunMode::kLatency, limits, stop);
   if (!samples) return tl::unexpected(samples.error());
+  if (plan_.options.latency_only) return {};
   const int64_t latency_ns = loop->elapsed_ns();
 
   const RunLoop::Limits profiled_warm_up = {kProfiledWarmUps, INT64_MAX, 1};

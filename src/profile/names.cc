@@ -3,6 +3,7 @@
 #include "profile/metric.h"
 #include "profile/model.h"
 #include "profile/result.h"
+#include "profile/tune_result.h"
 
 namespace inferprobe::profile {
 
@@ -201,5 +202,34 @@ const char* RowTypeName(RowType type) {
   }
   return "other";
 }
+
+namespace {
+struct VerdictWords {
+  const char* name;
+  const char* text;
+};
+VerdictWords WordsOf(TuneVerdict verdict) {
+  switch (verdict) {
+    case TuneVerdict::kBaseline:
+      return {"baseline", "baseline"};
+    case TuneVerdict::kFaster:
+      return {"faster", "faster"};
+    case TuneVerdict::kSlower:
+      return {"slower", "slower"};
+    case TuneVerdict::kNoDifference:
+      return {"no_difference", "no difference shown"};
+    case TuneVerdict::kWrongOutputs:
+      return {"wrong_outputs", "wrong outputs"};
+    case TuneVerdict::kFailed:
+      return {"failed", "failed"};
+    case TuneVerdict::kTooFewRounds:
+      return {"too_few_rounds", "too few rounds"};
+  }
+  return {"failed", "failed"};
+}
+}  // namespace
+
+const char* TuneVerdictName(TuneVerdict verdict) { return WordsOf(verdict).name; }
+const char* TuneVerdictText(TuneVerdict verdict) { return WordsOf(verdict).text; }
 
 }  // namespace inferprobe::profile

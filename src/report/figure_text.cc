@@ -21,8 +21,7 @@ std::string MissingText(profile::Status status) {
 
 std::string MissingText(const profile::Missing& missing) {
   if (missing.hint.empty()) return MissingText(missing.status);
-  return fmt::format("n/a ({}: {})", StatusText(missing.status),
-                     base::TerminalText(missing.hint));
+  return fmt::format("n/a ({}: {})", StatusText(missing.status), base::TerminalText(missing.hint));
 }
 
 TimeUnit::TimeUnit(double typical_ns) {

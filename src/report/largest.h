@@ -18,7 +18,7 @@ void KeepLargest(std::vector<Item>& items, size_t most, SizeOf size_of) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return size_of(items[a]) > size_of(items[b]); });
-  order.resize(most);
+  order.erase(order.begin() + static_cast<std::ptrdiff_t>(most), order.end());
   std::sort(order.begin(), order.end());
   std::vector<Item> kept;
   kept.reserve(most);

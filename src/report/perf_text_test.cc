@@ -2,27 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-
 #include "base/text.h"
 #include "formats/result_json/result_samples.h"
+#include "report/golden.h"
 
 namespace inferprobe::report {
 namespace {
-
-// Compares with tests/golden/report/<name>; INFERPROBE_UPDATE_GOLDEN=1 writes it instead.
-void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = INFERPROBE_SOURCE_DIR "/tests/golden/report/" + name;
-  if (std::getenv("INFERPROBE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << text;
-    return;
-  }
-  std::ostringstream expected;
-  expected << std::ifstream(path, std::ios::binary).rdbuf();
-  EXPECT_EQ(text, expected.str()) << path << ": INFERPROBE_UPDATE_GOLDEN=1 accepts the new text";
-}
 
 const profile::PerfResult& Sample(const std::string& name) {
   return result_json::GetResultSample(name);

@@ -12,6 +12,9 @@
 //   say TEXT            printed on stderr at load
 //   hang_at_exit 1      the process does not end by itself
 //   drift 1             outputs change from run to run
+//   fast_with T         no spinning with a pool of T threads
+//   wrong_with T        other outputs with a pool of T threads
+//   crash_with T        SIGSEGV at the first run with a pool of T threads
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -41,6 +44,7 @@ class FakeEngine final : public Engine {
         for (;;) pause();
       });
     }
+    threads_ = options.threads;
     model_.path = options.path;
     model_.format = "fake";
     model_.method = options.method;
@@ -85,11 +89,11 @@ class FakeEngine final : public Engine {
 
   Result<void> Run(const RunView& view) override {
     ++run_;
-    if (run_ == Number("crash_at")) std::raise(SIGSEGV);
+    if (run_ == Number("crash_at") || IsWith("crash_with")) std::raise(SIGSEGV);
     if (run_ == Number("exit_at")) std::_Exit(7);
     if (run_ == Number("fail_at")) return MakeError(ErrorCode::kEngine, "the fake engine failed");
     if (script_.contains("mark_at")) Mark();
-    view.observed ? Observed() : Spin(Number("spin_us"));
+    view.observed ? Observed() : Spin(IsWith("fast_with") ? 0 : Number("spin_us"));
     return {};
   }
 
@@ -98,7 +102,8 @@ class FakeEngine final : public Engine {
     y.type = ScalarType::kInt64;
     y.shape = {1};
     y.data.resize(8);
-    const int64_t value = Number("drift") != 0 ? run_ : 42;
+    int64_t value = Number("drift") != 0 ? run_ : 42;
+    if (IsWith("wrong_with")) value = -1;
     std::memcpy(y.data.data(), &value, sizeof(value));
     return std::vector<Tensor>{y};
   }
@@ -108,6 +113,8 @@ class FakeEngine final : public Engine {
     const auto found = script_.find(key);
     return found == script_.end() ? 0 : std::strtoll(found->second.c_str(), nullptr, 10);
   }
+
+  bool IsWith(const std::string& key) const { return threads_ > 0 && Number(key) == threads_; }
 
   void Mark() {
     std::istringstream line(script_["mark_at"]);
@@ -171,6 +178,7 @@ class FakeEngine final : public Engine {
   std::vector<uint32_t> kernel_names_;
   std::vector<uint32_t> inner_names_;
   int64_t run_ = 0;
+  int threads_ = 0;
 };
 
 class FakePlugin final : public EnginePlugin {
