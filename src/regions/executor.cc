@@ -61,8 +61,8 @@ struct Loop {
   // Under the executor's mutex.
   int open_seats = 0;  // that may still be taken
   int promised = 0;    // of them, those that idle threads have been woken for
-  int taken = 0;
-  int running = 0;  // participants that are not the caller
+  int late = 0;        // participants beyond those, who came free in time
+  int running = 0;     // participants that are not the caller
   std::exception_ptr error;
   std::condition_variable done;
   Loop* previous_open = nullptr;
@@ -83,8 +83,8 @@ bool IsInside(uint64_t executor) {
   return false;
 }
 
-// Runs chunks until none is left. What the body throws comes out.
-void RunChunks(Loop* loop) {
+// Runs chunks until none is left. What the body throws comes out. `ran`: whether there was one.
+void RunChunks(Loop* loop, bool* ran) {
   struct Inside {
     explicit Inside(const Loop* inner) : outer(t_loop) { t_loop = inner; }
     ~Inside() { t_loop = outer; }
@@ -96,6 +96,7 @@ void RunChunks(Loop* loop) {
   for (;;) {
     const uint64_t chunk = loop->next.fetch_add(1, std::memory_order_relaxed);
     if (chunk >= chunks) return;
+    *ran = true;
     const int64_t begin = static_cast<int64_t>(chunk) * loop->grain;
     const int64_t end = loop->total - begin < loop->grain ? loop->total : begin + loop->grain;
     if (loop->frame == nullptr) {
@@ -110,9 +111,9 @@ void RunChunks(Loop* loop) {
 
 // The same for one of several participants: what the body throws is returned, and ends the loop for
 // all.
-std::exception_ptr RunShared(Loop* loop) {
+std::exception_ptr RunShared(Loop* loop, bool* ran) {
   try {
-    RunChunks(loop);
+    RunChunks(loop, ran);
   } catch (...) {
     loop->next.store(static_cast<uint64_t>(loop->chunks), std::memory_order_relaxed);
     return std::current_exception();
@@ -190,35 +191,17 @@ struct CpuExecutor::Impl {
         loop->next_open;
     (loop->next_open != nullptr ? loop->next_open->previous_open : last_open) = loop->previous_open;
     loop->open_seats = 0;
-    // Threads that have been woken for it will take others' seats.
-    promised -= loop->promised;
-    int free = loop->promised;
-    loop->promised = 0;
-    for (Loop* other = first_open; other != nullptr && free > 0; other = other->next_open) {
-      const int given = std::min(free, other->open_seats - other->promised);
-      other->promised += given;
-      promised += given;
-      free -= given;
-    }
+    promised -= loop->promised;  // who was woken for them will look for another
   }
-  // The first seat that somebody has been woken for, else the first.
-  Loop* TakeSeat() {
-    Loop* found = nullptr;
+  // A loop with a seat that somebody has been woken for, else with any.
+  Loop* FindSeat() {
     for (Loop* loop = first_open; loop != nullptr; loop = loop->next_open) {
-      if (loop->open_seats == 0 || (found != nullptr && loop->promised == 0)) continue;
-      found = loop;
-      if (loop->promised > 0) break;
+      if (loop->promised > 0) return loop;
     }
-    if (found == nullptr) return nullptr;
-    --found->open_seats;
-    if (found->promised > 0) {
-      --found->promised;
-      --promised;
+    for (Loop* loop = first_open; loop != nullptr; loop = loop->next_open) {
+      if (loop->open_seats > 0) return loop;
     }
-    ++found->taken;
-    ++found->running;
-    ++busy;
-    return found;
+    return nullptr;
   }
   // Wakes up to `count` threads; those that are on their way already will see the list, too.
   void Wake(int count) {
@@ -234,10 +217,20 @@ struct CpuExecutor::Impl {
     std::unique_lock lock(mutex);
     token->next_free = free_tokens;
     free_tokens = token;
-    while (Loop* loop = TakeSeat()) {
+    while (Loop* loop = FindSeat()) {
+      const bool is_promised = loop->promised > 0;
+      --loop->open_seats;
+      if (is_promised) {
+        --loop->promised;
+        --promised;
+      }
+      ++loop->running;
+      ++busy;
       lock.unlock();
-      std::exception_ptr error = RunShared(loop);
+      bool ran = false;
+      std::exception_ptr error = RunShared(loop, &ran);
       lock.lock();
+      if (ran && !is_promised) ++loop->late;
       if (error != nullptr && loop->error == nullptr) loop->error = std::move(error);
       --busy;
       if (--loop->running == 0) loop->done.notify_one();  // under the mutex: then the loop is gone
@@ -256,12 +249,13 @@ struct CpuExecutor::Impl {
       OpenLoop(loop);
       Wake(offered);
     }
-    std::exception_ptr error = RunShared(loop);
+    bool ran = false;
+    std::exception_ptr error = RunShared(loop, &ran);
     std::unique_lock lock(mutex);
     CloseLoop(loop);
     loop->done.wait(lock, [&] { return loop->running == 0; });
     if (loop->error == nullptr) loop->error = std::move(error);
-    return 1 + std::max(offered, loop->taken);
+    return 1 + offered + loop->late;
   }
 
   const uint64_t id = g_last_executor_id.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -301,7 +295,8 @@ void CpuExecutor::RunRange(int64_t total, int64_t grain, internal::RangeBody bod
     frame->admitted = 1;
   }
   if (nested || participants == 1) {
-    RunChunks(&loop);
+    bool ran = false;
+    RunChunks(&loop, &ran);
     return;
   }
   const int admitted = impl_->Share(&loop, participants - 1);

@@ -376,6 +376,35 @@ TEST(ParallelFor, AThreadThatComesFreeTakesPart) {
   EXPECT_EQ(event->observed_threads, 2);
 }
 
+// All chunks are taken by then: the thread finds none.
+TEST(ParallelFor, AThreadThatComesFreeTooLateIsNotAdmitted) {
+  CpuExecutor executor(2);
+  ParallelRegionCollector regions;
+  Gate held;
+  Gate release;
+  std::thread holder([&] {
+    executor.Run(2, 1, [&](int64_t, int64_t) {
+      held.Arrive();
+      release.WaitFor(1);
+    });
+  });
+  held.WaitFor(2);
+  ParallelFor(ExecutorView(executor, &regions), 2, 1, [&](int64_t begin, int64_t) {
+    if (begin == 0) return;
+    release.Arrive();
+    // On its way to this loop, the thread has been at ours.
+    std::thread([&] {
+      Gate two;
+      executor.Run(2, 1, [&](int64_t, int64_t) { two.ArriveAndWaitFor(2); });
+    }).join();
+  });
+  holder.join();
+  const Only event = TheOnlyEvent(regions);
+  EXPECT_EQ(event->requested_threads, 2);
+  EXPECT_EQ(event->admitted_threads, 1);
+  EXPECT_EQ(event->observed_threads, 1);
+}
+
 TEST(ParallelFor, WallLooksAtNoParticipant) {
   CpuExecutor executor(2);
   ParallelRegionCollector regions(RegionCollectorOptions{.detail = RegionDetail::kWall});
