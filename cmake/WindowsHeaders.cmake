@@ -11,7 +11,6 @@ endforeach()
 include_directories(SYSTEM ${CMAKE_BINARY_DIR}/headers)
 
 if(INFERPROBE_TESTS)
-  set(CMAKE_WARN_DEPRECATED OFF)  # its CMake files are older than ours
   set(BUILD_GMOCK OFF CACHE BOOL "")
   set(INSTALL_GTEST OFF CACHE BOOL "")
   add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL SYSTEM)
