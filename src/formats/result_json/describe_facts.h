@@ -100,6 +100,12 @@ void DescribeEnvironment(Archive& archive, Machine& machine, Clock& clock) {
   archive.Figure(field::kGovernor, machine.governor);
   archive.Figure(field::kLoadAverage, machine.load_average);
   archive.Figure(field::kMemoryBytes, machine.memory_bytes);
+  if (archive.Optional(field::kCoreTypes, !machine.core_types.empty())) {
+    archive.Objects(field::kCoreTypes, machine.core_types, [](Archive& each, auto& type, size_t) {
+      each.Text(field::kName, type.name);
+      each.List(field::kCpus, type.cpus);
+    });
+  }
 }
 
 template <class Archive, class Settings>

@@ -10,6 +10,7 @@
 
 #include "formats/result_json/describe_facts.h"
 #include "formats/result_json/describe_latency.h"
+#include "formats/result_json/describe_regions.h"
 #include "formats/result_json/describe_rows.h"
 #include "formats/result_json/enum_names.h"
 #include "profile/result.h"
@@ -138,7 +139,8 @@ void DescribeResult(Archive& archive, Result& result) {
   archive.NotBuiltIn(field::kModules, "this version does not measure modules");
   archive.Objects(field::kDelegates, result.delegates,
                   [](Archive& each, auto& delegate, size_t) { DescribeDelegate(each, delegate); });
-  archive.NotBuiltIn(field::kRegions, "this version does not record regions");
+  archive.ObjectOrStatus(field::kRegions, result.regions,
+                         [](Archive& each, auto& report) { DescribeRegions(each, report); });
   archive.NotBuiltIn(field::kCounters, "this version does not read counters");
   archive.Object(field::kOutputs, [&] { DescribeOutputs(archive, result.outputs); });
   if (archive.Optional(field::kUnwritten, !result.unwritten.empty())) {

@@ -77,6 +77,33 @@ std::vector<FoundRow> CollectRows(profile::PerfResult* result, size_t ops) {
   return found;
 }
 
+// Regions and their operators name rows by the ids of the file, too.
+std::optional<RowProblem> PlaceRegions(const std::unordered_map<uint32_t, uint32_t>& places,
+                                       profile::PerfResult* result) {
+  if (!result->regions) return std::nullopt;
+  profile::RegionReport report = *result->regions;
+  const auto place = [&](std::string_view list, size_t index,
+                         uint32_t* op) -> std::optional<RowProblem> {
+    const auto row = places.find(*op);
+    if (row == places.end()) {
+      return RowProblem{
+          {{field::kRegions, 0}, {list, 0}, {{}, static_cast<uint32_t>(index)}, {field::kOp, 0}},
+          fmt::format("expected the id of a row, found the number {}", *op)};
+    }
+    *op = row->second;
+    return std::nullopt;
+  };
+  for (size_t i = 0; i < report.rows.size(); ++i) {
+    if (!report.rows[i].op) continue;
+    if (auto problem = place(field::kRows, i, &*report.rows[i].op)) return problem;
+  }
+  for (size_t i = 0; i < report.operators.size(); ++i) {
+    if (auto problem = place(field::kOperators, i, &report.operators[i].op)) return problem;
+  }
+  result->regions = std::move(report);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<RowProblem> PlaceOps(profile::PerfResult* result, size_t ops) {
@@ -123,7 +150,7 @@ std::optional<RowProblem> PlaceOps(profile::PerfResult* result, size_t ops) {
     }
     for (OpRow& layer : delegate.layers) layer = result->ops[places.at(layer.id)];
   }
-  return std::nullopt;
+  return PlaceRegions(places, result);
 }
 
 std::optional<RowProblem> PlaceSlices(profile::PerfResult* result) {

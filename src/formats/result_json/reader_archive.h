@@ -117,6 +117,33 @@ class ReaderArchive {
     items = std::move(found);
   }
 
+  template <class T, class Describe>
+  void ObjectOrStatus(std::string_view key, profile::Metric<T>& value, Describe describe) {
+    const uint32_t node = failed() ? JsonTree::kNoNode : tree_.Find(object_, key, hint_);
+    if (IsStatus(node)) {
+      profile::Missing missing;
+      if (Take(key)) MissingAt(node_, missing);
+      value = std::move(missing);
+      return;
+    }
+    T found{};
+    Object(key, [&] { describe(*this, found); });
+    value = std::move(found);
+  }
+
+  void ListOrStatus(std::string_view key, profile::Metric<std::vector<double>>& values) {
+    const uint32_t node = failed() ? JsonTree::kNoNode : tree_.Find(object_, key, hint_);
+    if (IsStatus(node)) {
+      profile::Missing missing;
+      if (Take(key)) MissingAt(node_, missing);
+      values = std::move(missing);
+      return;
+    }
+    std::vector<double> found;
+    List(key, found);
+    values = std::move(found);
+  }
+
   template <class T>
   void List(std::string_view key, std::vector<T>& values) {
     Elements(key, "a list", [&](uint32_t node, size_t) {
@@ -178,6 +205,10 @@ class ReaderArchive {
     path_.pop_back();
   }
 
+  [[nodiscard]] bool IsStatus(uint32_t node) const {
+    return node != JsonTree::kNoNode && tree_.at(node).type == JsonTree::Type::kObject &&
+           tree_.Find(node, field::kStatus) != JsonTree::kNoNode;
+  }
   void MissingAt(uint32_t object, profile::Missing& missing);
   static bool IsNotFinite(const profile::Missing& missing) {
     return missing.status == kNotFiniteStatus && missing.hint == kNotFiniteHint;

@@ -143,6 +143,33 @@ TEST(ResultReader, EachRequiredFieldIsMissed) {
         [](ordered_json& result) -> ordered_json& { return result["delegates"][0]; });
 }
 
+TEST(ResultReader, EachRequiredFieldOfARegionIsMissed) {
+  const auto schema =
+      ordered_json::parse(Contents(INFERPROBE_SOURCE_DIR "/docs/formats/result.schema.json"));
+  const auto whole = ordered_json::parse(WriteResultJson(GetResultSample("regions")));
+  const auto check = [&](const ordered_json& required, const std::string& where,
+                         const std::string& pointer) {
+    ASSERT_FALSE(required.empty());
+    for (const std::string key : required) {
+      ordered_json copy = whole;
+      copy[ordered_json::json_pointer(pointer)].erase(key);
+      const std::string error = ErrorOf(copy.dump());
+      const std::string expected = fmt::format(": {}.{}: this field is missing", where, key);
+      EXPECT_NE(error.find(expected), std::string::npos) << error;
+    }
+  };
+  const auto& defs = schema["$defs"];
+  check(schema["properties"]["regions"]["anyOf"][0]["required"], "regions", "/regions");
+  check(defs["region"]["required"], "regions.rows[1]", "/regions/rows/1");
+  check(defs["region"]["properties"]["counters"]["required"], "regions.rows[1].counters",
+        "/regions/rows/1/counters");
+  check(defs["region_rank"]["required"], "regions.rows[1].participants[0]",
+        "/regions/rows/1/participants/0");
+  check(defs["region_operator"]["required"], "regions.operators[0]", "/regions/operators/0");
+  check(defs["not_observable"]["required"], "regions.not_observable[0]",
+        "/regions/not_observable/0");
+}
+
 TEST(ResultReader, WhatNobodyKnowsIsLeftOutAndCounted) {
   auto json = ordered_json::parse(WriteResultJson(GetResultSample("typical")));
   json["later"] = {{"a", 1}, {"b", 2}};
@@ -192,6 +219,13 @@ TEST(ResultReader, IdsOfAFileAreNoPlaces) {
   }
   const PerfResult result = Read(json.dump());
   EXPECT_EQ(WriteResultJson(result), WriteResultJson(GetResultSample("delegates")));
+
+  json = ordered_json::parse(WriteResultJson(GetResultSample("regions")));
+  for (auto& row : json["ops"]) move_row(row);
+  for (auto& delegate : json["delegates"]) move(delegate, "op");
+  for (auto& row : json["regions"]["rows"]) move(row, "op");
+  for (auto& row : json["regions"]["operators"]) move(row, "op");
+  EXPECT_EQ(WriteResultJson(Read(json.dump())), WriteResultJson(GetResultSample("regions")));
 }
 
 // Each case of tests/golden/result_json: a sample, what becomes of it, the error that follows.
@@ -267,7 +301,8 @@ TEST(ResultReader, AFileCutAnywhereIsAnErrorWithItsByte) {
 TEST(ResultReader, FlippedBytesNeverCrash) {
   std::mt19937_64 random(20260401);  // NOLINT(cert-msc51-cpp): the same each time
   size_t refused = 0;
-  for (const char* name : {"rounded", "recorded_slices", "ticks", "extremes"}) {
+  for (const char* name :
+       {"rounded", "recorded_slices", "ticks", "extremes", "regions", "regions_of_own_code"}) {
     const std::string text = WriteResultJson(GetResultSample(name));
     for (int i = 0; i < 500; ++i) {
       std::string damaged = text;

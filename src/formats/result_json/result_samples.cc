@@ -216,7 +216,9 @@ std::vector<ResultSample> ResultSamples() {
           {"recorded_slices", samples::RecordedSlices()},
           {"ticks", samples::Ticks()},
           {"rounded", Rounded()},
-          {"delegates", samples::Delegates()}};
+          {"delegates", samples::Delegates()},
+          {"regions", samples::Regions()},
+          {"regions_of_own_code", samples::RegionsOfOwnCode()}};
 }
 
 const PerfResult& GetResultSample(const std::string& name) {

@@ -16,7 +16,7 @@ struct ResultSample {
 
 // "typical", "everything_missing", "one_sample", "hostile_names", "crash", "extremes",
 // "many_rows"; as read from files of other programs: "recorded_blocks", "recorded_slices", "ticks";
-// "rounded".
+// "rounded"; with parallel regions: "regions", "regions_of_own_code".
 std::vector<ResultSample> ResultSamples();
 const profile::PerfResult& GetResultSample(const std::string& name);
 

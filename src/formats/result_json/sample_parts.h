@@ -31,6 +31,10 @@ void Analyze(const analyze::SyntheticProfile& made, profile::PerfResult& result)
 // With the events of the delegate kit, of three delegates.
 profile::PerfResult Delegates();
 
+// With parallel regions.
+profile::PerfResult Regions();
+profile::PerfResult RegionsOfOwnCode();
+
 // As readers of other programs' files give them.
 profile::PerfResult RecordedBlocks();
 profile::PerfResult RecordedSlices();

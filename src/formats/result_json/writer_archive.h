@@ -94,12 +94,26 @@ class WriterArchive {
     Missing(items.missing());
   }
 
+  // An object, or a status.
+  template <class T, class Describe>
+  void ObjectOrStatus(std::string_view key, const profile::Metric<T>& value, Describe describe) {
+    if (value) return Object(key, [&] { describe(*this, *value); });
+    json_.Key(key);
+    Missing(value.missing());
+  }
+
   // An array of texts or integers.
   template <class T>
   void List(std::string_view key, const std::vector<T>& values) {
     json_.Key(key).BeginArray(true);
     for (const T& value : values) Value(value);
     json_.EndArray();
+  }
+  // An array of figures, or why there are none.
+  void ListOrStatus(std::string_view key, const profile::Metric<std::vector<double>>& values) {
+    if (values) return List(key, *values);
+    json_.Key(key);
+    Missing(values.missing());
   }
   void Samples(std::string_view key, const std::vector<std::vector<double>>& lists);
 
