@@ -109,12 +109,16 @@ class RowSums {
     admitted_ += NotNegative(facts.admitted);
     room_ns_ += wall_ns * NotNegative(facts.admitted);
     walls_.push_back(wall_ns);
-    serial_.Add(SerialNs(regions, found));
+    // While it ran on its thread, others may have been busy in the region around it.
+    const Missing in_outer{Status::kUnavailable, "part of the region that it ran in"};
+    const bool nested = RunRegions::IsNested(facts);
+    serial_.Add(nested ? Metric<double>(in_outer) : SerialNs(regions, found));
     const auto missing = NoParticipants(facts);
     observed_.Add(missing ? Metric<double>(*missing) : Metric<double>(NotNegative(facts.observed)));
     const Metric<double> busy_ns = BusyNs(regions, found);
     busy_.Add(busy_ns);
-    idle_.Add(busy_ns
+    idle_.Add(nested ? Metric<double>(in_outer)
+              : busy_ns
                   ? Metric<double>(std::max(0.0, NotNegative(facts.requested) * wall_ns - *busy_ns))
                   : busy_ns);
     AddProcessCpu(facts);

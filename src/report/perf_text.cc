@@ -10,6 +10,7 @@
 #include "report/lines.h"
 #include "report/loss_table.h"
 #include "report/op_table.h"
+#include "report/region_tables.h"
 #include "report/slice_tree.h"
 #include "report/source_text.h"
 #include "report/sum_table.h"
@@ -274,10 +275,17 @@ std::string RecordingText(const PerfResult& result, const PerfTextOptions& optio
     lines.Block(OpTree(result, options));
     lines.Block(DelegateSummaryTable(result));
     lines.Block(DelegateTables(result, options));
+    lines.Block(RegionTables(result, options));
   }
   lines.Block(options.counters);
   lines.Block(LossTable(result.losses));
   return lines.Take();
+}
+
+std::string OnlyRegions(const PerfResult& result, Format format, const PerfTextOptions& options) {
+  if (format != Format::kTable) return RegionTable(result).Render(format);
+  if (!result.regions) return "parallel regions: " + MissingText(result.regions.missing()) + "\n";
+  return RegionTables(result, options).substr(1);
 }
 
 }  // namespace
@@ -292,6 +300,7 @@ std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
   lines.Block(OpTree(result, options));
   lines.Block(DelegateSummaryTable(result));
   lines.Block(DelegateTables(result, options));
+  lines.Block(RegionTables(result, options));
   lines.Block("\n");
   lines.Add("memory", MemoryText(result.memory));
   lines.Add("outputs", OutputText(result.outputs));
@@ -300,6 +309,7 @@ std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
 }
 
 std::string PerfReport(const PerfResult& result, Format format, const PerfTextOptions& options) {
+  if (options.only_regions) return OnlyRegions(result, format, options);
   if (format == Format::kTable) return PerfText(result, options);
   const bool only_sums = result.slices.empty() && !result.sums.empty() && result.ops.empty();
   if (only_sums) return SumTable(result).Render(format);

@@ -14,6 +14,7 @@ namespace inferprobe::report {
 
 struct PerfTextOptions {
   bool all_rows = false;      // nothing is folded
+  bool only_regions = false;  // of everything only the parallel regions
   bool color = false;         // warnings and marks in colour
   size_t width = 100;         // columns of the terminal
   std::string counters = {};  // of a recording: what CounterTable gives, before the losses

@@ -1,0 +1,124 @@
+#include "report/region_tables.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "formats/result_json/result_samples.h"
+
+namespace inferprobe::report {
+namespace {
+
+using profile::PerfResult;
+using profile::RegionReport;
+using profile::Status;
+
+// Compares with tests/golden/report/<name>; INFERPROBE_UPDATE_GOLDEN=1 writes it instead.
+void ExpectGolden(const std::string& name, const std::string& text) {
+  const std::string path = INFERPROBE_SOURCE_DIR "/tests/golden/report/" + name;
+  if (std::getenv("INFERPROBE_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(path, std::ios::binary) << text;
+    return;
+  }
+  std::ostringstream expected;
+  expected << std::ifstream(path, std::ios::binary).rdbuf();
+  EXPECT_EQ(text, expected.str()) << path << ": INFERPROBE_UPDATE_GOLDEN=1 accepts the new text";
+}
+
+const PerfResult& Sample(const std::string& name) { return result_json::GetResultSample(name); }
+
+bool Has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(RegionTables, LookAsTheyDid) {
+  for (const char* name : {"regions", "regions_of_own_code"}) {
+    ExpectGolden(std::string(name) + ".txt", PerfText(Sample(name), {}));
+    ExpectGolden(std::string(name) + "_only.csv",
+                 PerfReport(Sample(name), Format::kCsv, {.only_regions = true}));
+  }
+  ExpectGolden("regions_only.txt",
+               PerfReport(Sample("regions"), Format::kTable, {.only_regions = true}));
+  ExpectGolden("regions_only.md",
+               PerfReport(Sample("regions"), Format::kMarkdown, {.only_regions = true}));
+}
+
+TEST(RegionTables, AnOperatorOnOneThreadIsASentence) {
+  EXPECT_TRUE(Has(RegionTables(Sample("regions"), {}),
+                  "\n  aten::addmm.out ran on one thread: 129.1 of the run's 134.8 ms\n"));
+}
+
+TEST(RegionTables, WithOneThreadNothingRanOnOneThreadOnly) {
+  PerfResult result = Sample("regions");
+  RegionReport report = *result.regions;
+  report.threads = 1;
+  result.regions = report;
+  EXPECT_FALSE(Has(RegionTables(result, {}), "ran on one thread"));
+}
+
+TEST(RegionTables, IdleIsAlwaysCalledAnUpperBound) {
+  const std::string text = RegionTables(Sample("regions"), {});
+  EXPECT_TRUE(Has(text, "idle core-time a run (an upper bound, not a saving)"));
+  EXPECT_TRUE(Has(text, "operators by idle core-time, a run (an upper bound, not a saving)"));
+}
+
+TEST(RegionTables, TheOrderBySerialTimeIsThereWhereItDiffers) {
+  PerfResult result = Sample("regions");
+  RegionReport report = *result.regions;
+  report.rows.resize(2);
+  report.rows[0].serial_ns = 2e6;
+  report.rows[1].serial_ns = 1e6;
+  result.regions = report;
+  EXPECT_FALSE(Has(RegionTables(result, {}), "by time on one thread"));
+  report.rows[1].serial_ns = 3e6;
+  result.regions = report;
+  EXPECT_TRUE(Has(RegionTables(result, {}), "by time on one thread"));
+}
+
+TEST(RegionTables, NotAskedForIsSilentAndNotPossibleIsNot) {
+  PerfResult result;
+  EXPECT_EQ(RegionTables(result, {}), "");
+  result.regions = {Status::kUnsupported, "the loops of this engine are not seen"};
+  EXPECT_EQ(RegionTables(result, {}),
+            "\nthreads n/a (unsupported: the loops of this engine are not seen)\n");
+  EXPECT_EQ(PerfReport(PerfResult{}, Format::kTable, {.only_regions = true}),
+            "parallel regions: n/a (not requested: perf --regions)\n");
+}
+
+TEST(RegionTables, WithWallAloneThereIsNoColumnOfIdleTime) {
+  PerfResult result = Sample("regions");
+  RegionReport report = *result.regions;
+  report.detail = "wall";
+  const profile::Missing missing{Status::kNotRequested, "--regions=busy sees who took part"};
+  for (profile::RegionRow& row : report.rows) {
+    row.idle_core_ns = row.serial_ns = row.imbalance = row.observed = missing;
+    row.busy_ns = missing;
+    row.participants.clear();
+  }
+  report.efficiency = report.idle_core_ns = missing;
+  result.regions = report;
+  const std::string text = RegionTables(result, {});
+  EXPECT_TRUE(Has(text, "host wall; --regions=busy sees who took part)"));
+  EXPECT_TRUE(Has(text, "longest regions"));
+  EXPECT_FALSE(Has(text, "worst regions"));
+  EXPECT_TRUE(Has(text, "2 / 2 / n/a"));
+}
+
+TEST(RegionTables, NoNameReachesTheTerminalRaw) {
+  const std::string text = RegionTables(Sample("regions_of_own_code"), {});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\t'), std::string::npos);
+}
+
+TEST(RegionTables, LinesAreNotMuchLongerThanATerminalsAre) {
+  std::istringstream lines(RegionTables(Sample("regions"), {}));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(base::DisplayWidth(line), 110U) << line;
+  }
+}
+
+}  // namespace
+}  // namespace inferprobe::report
