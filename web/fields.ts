@@ -77,7 +77,7 @@ export const fields: readonly Field[] = [
   { path: "environment.load_average", key: "load_average", unit: null, kind: null, clock: null, mayBeMissing: true, description: "One-minute load when it began." },
   { path: "environment.memory_bytes", key: "memory_bytes", unit: "bytes", kind: null, clock: null, mayBeMissing: true, description: "Memory of the machine." },
   { path: "environment.core_types", key: "core_types", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Kinds of CPU cores, fastest first; absent where that is not known." },
-  { path: "environment.core_types[].name", key: "name", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Name of the kind; \"all\": they do not differ." },
+  { path: "environment.core_types[].name", key: "name", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Name of the kind; all, where they do not differ." },
   { path: "environment.core_types[].cpus", key: "cpus", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Their numbers." },
   { path: "settings", key: "settings", unit: null, kind: null, clock: null, mayBeMissing: false, description: "What was asked for." },
   { path: "settings.iterations", key: "iterations", unit: "count", kind: null, clock: null, mayBeMissing: true, description: "Iterations per process, where fixed." },

@@ -37,7 +37,7 @@ std::optional<Missing> NoParticipants(const Region& region) {
                    region.participants_status == Status::kNotRequested ? kHowToSeeBusy : ""};
   }
   if (region.participants_dropped != 0) {
-    return Missing{Status::kUnavailable,
+    return Missing{Status::kOverflow,
                    fmt::format("{} of its participants found no place in the collector",
                                region.participants_dropped)};
   }

@@ -424,8 +424,8 @@ TEST(Regions, ParticipantsThatFoundNoPlaceMakeBusyUnknown) {
   const auto report = Analyze(made);
   ASSERT_TRUE(report);
   ASSERT_FALSE(report->rows.at(0).busy_ns);
-  EXPECT_EQ(report->rows.at(0).busy_ns.missing().status, Status::kUnavailable);
-  EXPECT_EQ(report->rows[0].idle_core_ns.missing().status, Status::kUnavailable);
+  EXPECT_EQ(report->rows.at(0).busy_ns.missing().status, Status::kOverflow);
+  EXPECT_EQ(report->rows[0].idle_core_ns.missing().status, Status::kOverflow);
 }
 
 TEST(Regions, ARegionBehindItsRunsSlicesIsFoundByItsTime) {

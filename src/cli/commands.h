@@ -37,6 +37,7 @@ struct ShowCommand {
   ReadFlags read;
   std::string format = "table";
   bool events = false;
+  bool regions = false;  // of everything only the parallel regions
   bool all_rows = false;
 };
 int RunShowCommand(const ShowCommand& command);

@@ -40,6 +40,7 @@ constexpr const char* kPerfExamples = R"(Examples:
   inferprobe perf model.pte --trace t.pftrace         open it in ui.perfetto.dev
   inferprobe perf model.pte --etdump t.etdp           open it with executorch.devtools.Inspector
   inferprobe perf model.pte --processes 5 --output r.json
+  inferprobe perf model.pte --regions                 which parallel loops leave cores idle
 
 Latency comes from a loop without profiling. Operators come from a profiled one; what profiling
 costs is measured and printed. By default at least 100 runs and 1 s, until the median is known to
@@ -60,6 +61,7 @@ constexpr const char* kShowExamples = R"(Examples:
   inferprobe show run.etdp                            an ETDump, of ExecuTorch's or of ours
   inferprobe show result.json                         what `perf --output` wrote
   inferprobe show run.pftrace --events --format csv   every slice
+  inferprobe show result.json --regions               its parallel regions alone
   inferprobe show killed.ring                         what a killed process had recorded
   inferprobe show phone.etdp --input-unit us --delegate-clock DELEGATE_CALL@3=52.08
   inferprobe show run.etdp --strict                   exit 1 if data is missing
@@ -235,7 +237,9 @@ void AddReadFlags(CLI::App* command, ReadFlags* flags) {
 void AddShow(CLI::App* command, ShowCommand* show) {
   command->footer(kShowExamples);
   command->add_option("FILE", show->path, "A trace, a recording or a result");
-  command->add_flag("--events", show->events, "Every slice, with start_ns and dur_ns");
+  auto* events =
+      command->add_flag("--events", show->events, "Every slice, with start_ns and dur_ns");
+  command->add_flag("--regions", show->regions, "Parallel regions alone")->excludes(events);
   command->add_flag("--all", show->all_rows, "Print every row, also the small ones");
   AddReadFlags(command, &show->read);
   AddFormat(command, &show->format);

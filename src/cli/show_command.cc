@@ -49,9 +49,11 @@ std::string TakeCounters(profile::Recording& recording, bool all_rows) {
 
 Result<void> PrintTables(const profile::PerfResult& result, const ShowCommand& command,
                          report::Format format, std::string counters) {
-  if (format == report::Format::kJson) return PrintText(result_json::WriteResultJson(result));
+  if (format == report::Format::kJson && !command.regions)
+    return PrintText(result_json::WriteResultJson(result));
   report::PerfTextOptions text;
   text.all_rows = command.all_rows;
+  text.only_regions = command.regions;
   text.counters = std::move(counters);
   text.color = base::WantsColor(base::StandardStream::kOutput);
   text.width = base::TerminalWidth(text.width);
@@ -89,8 +91,8 @@ int RunShowCommand(const ShowCommand& command) {
     losses = result.losses;
   }
   // The table and the result carry them already.
-  const bool carried =
-      !command.events && (format == report::Format::kTable || format == report::Format::kJson);
+  const bool carried = !command.events && !command.regions &&
+                       (format == report::Format::kTable || format == report::Format::kJson);
   if (!carried) PrintLosses(losses);
   auto strict = CheckStrict(command.read, losses, command.path);
   return strict ? kGood : PrintError(strict.error());

@@ -21,6 +21,7 @@
 #include "measure/engine_registry.h"
 #include "measure/inputs/compare_outputs.h"
 #include "measure/inputs/inputs.h"
+#include "measure/machine/cpu_meter.h"
 #include "measure/machine/disturbance.h"
 #include "measure/machine/system_file.h"
 #include "measure/machine/system_text.h"
@@ -51,12 +52,31 @@ profile::Metric<int64_t> PeakResidentBytes() {
 // What each run cost besides its own work.
 class DisturbanceLedger final : public RunHook {
  public:
-  void BeforeRun(RunMode /*mode*/) override { meter_.Begin(); }
-  void AfterRun(RunMode /*mode*/) override { last_run_ = meter_.End(); }
+  // `cpu_time`: of blocks, too.
+  explicit DisturbanceLedger(bool cpu_time) {
+    if (cpu_time) cpu_.emplace();
+  }
+  void BeforeRun(RunMode mode) override {
+    meter_.Begin();
+    if (cpu_) cpu_->BeforeRun(mode);
+  }
+  void AfterRun(RunMode mode) override {
+    if (cpu_) cpu_->AfterRun(mode);
+    last_run_ = meter_.End();
+  }
+  void BeginBlock() {
+    if (cpu_) cpu_->BeginBlock();
+  }
+  void EndBlock(profile::BlockReading* reading) const {
+    reading->process_cpu_ns =
+        reading->outside_cpu_ns = {profile::Status::kNotRequested, "perf --regions"};
+    if (cpu_) cpu_->EndBlock(reading);
+  }
   [[nodiscard]] const profile::RunDisturbance& last_run() const { return last_run_; }
 
  private:
   RunCostMeter meter_;
+  std::optional<CpuMeter> cpu_;
   profile::RunDisturbance last_run_;
 };
 
@@ -402,13 +422,17 @@ Result<void> Worker::Perf() {
   loaded.event_cost_ns = costs.event_ns;
   INFERPROBE_RETURN_IF_ERROR(Send(loaded));
 
-  DisturbanceLedger ledger;
+  DisturbanceLedger ledger(!plan_.options.regions.empty());
   BlockMeter block;
   RunLoop::Callbacks callbacks;
   callbacks.drain = [this] { return DrainRings(); };
-  callbacks.block_begin = [&] { block.Begin(); };
+  callbacks.block_begin = [&] {
+    block.Begin();
+    ledger.BeginBlock();
+  };
   callbacks.block_end = [&]() -> Result<void> {
     profile::BlockReading reading = block.End();
+    ledger.EndBlock(&reading);
     reading.process = plan_.process;
     return Send(BlockMessage{std::move(reading)});
   };

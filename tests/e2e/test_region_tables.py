@@ -1,0 +1,61 @@
+"""Parallel regions of a result, as `show` prints them in each format.
+
+Needs the test program `result_samples` of a build with tests (see conftest.py).
+"""
+
+import csv
+import io
+import json
+import pathlib
+import subprocess
+
+import pytest
+from conftest import BUILD, Run
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    program = BUILD / "tests" / "result_samples"
+    if not program.exists():
+        pytest.skip(f"{program} is not built: make test builds it")
+    folder = tmp_path_factory.mktemp("results")
+    subprocess.run([program, folder], check=True)
+    return folder
+
+
+def test_show_has_them_among_the_rest(run: Run, results: pathlib.Path) -> None:
+    shown = run("show", results / "regions.json")
+    assert shown.returncode == 0
+    assert "\nthreads (4 parallel regions a run; host wall, busy per participant)\n" in shown.stdout
+    assert "where the time goes" in shown.stdout
+    assert "(an upper bound, not a saving)" in shown.stdout
+
+
+def test_show_regions_has_them_alone(run: Run, results: pathlib.Path) -> None:
+    shown = run("show", results / "regions.json", "--regions")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("threads (4 parallel regions a run")
+    assert "where the time goes" not in shown.stdout
+
+
+def test_rows_are_there_for_machines(run: Run, results: pathlib.Path) -> None:
+    expected = json.loads((results / "regions.json").read_text())["regions"]["rows"]
+    text = run("show", results / "regions.json", "--regions", "--format", "csv").stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [float(row["idle_core_ns"]) for row in rows] == [row["idle_core_ns"] for row in expected]
+    assert rows[0]["process_cpu_ns"] == "n/a (not requested)"
+    listed = json.loads(
+        run("show", results / "regions.json", "--regions", "--format", "json").stdout
+    )
+    assert [row["wall_ns"] for row in listed] == [row["wall_ns"] for row in expected]
+    assert listed[0]["process_cpu_ns"]["status"] == "not_requested"
+
+
+def test_without_regions_it_says_why(run: Run, results: pathlib.Path) -> None:
+    shown = run("show", results / "typical.json", "--regions")
+    assert shown.returncode == 0
+    assert shown.stdout == "parallel regions: n/a (not requested: perf --regions)\n"
+
+
+def test_regions_and_events_exclude_each_other(run: Run, results: pathlib.Path) -> None:
+    assert run("show", results / "regions.json", "--regions", "--events").returncode == 2
