@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace inferprobe::analyze {
 
-double TwoBusyNs(std::vector<BusyInterval> intervals) {
+double TwoBusyNs(std::span<const BusyInterval> intervals) {
   std::vector<std::pair<int64_t, int>> edges;
   edges.reserve(2 * intervals.size());
   for (const BusyInterval& interval : intervals) {

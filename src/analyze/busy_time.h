@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 namespace inferprobe::analyze {
 
@@ -13,6 +13,6 @@ struct BusyInterval {
 
 // Of intervals in any order, each of another thread where they overlap. An empty or negative one
 // counts as none. n log n.
-double TwoBusyNs(std::vector<BusyInterval> intervals);
+double TwoBusyNs(std::span<const BusyInterval> intervals);
 
 }  // namespace inferprobe::analyze

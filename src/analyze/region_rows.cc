@@ -396,7 +396,7 @@ Metric<double> SerialNs(const RunRegions& regions, const FoundRegion& region) {
   if (const auto missing = NoParticipants(regions.Facts(region))) return *missing;
   std::vector<BusyInterval> busy;
   for (const uint32_t slice : regions.PartsOf(region)) busy.push_back(regions.Busy(region, slice));
-  return std::max(0.0, wall_ns - TwoBusyNs(std::move(busy)));
+  return std::max(0.0, wall_ns - TwoBusyNs(busy));
 }
 
 std::vector<RegionRow> RegionRows(const Profile& profile, const RunRegions& regions,

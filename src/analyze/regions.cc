@@ -13,7 +13,6 @@
 namespace inferprobe::analyze {
 namespace {
 
-using profile::kNone;
 using profile::Metric;
 using profile::Missing;
 using profile::OpRow;
@@ -160,9 +159,9 @@ class Report {
           busy.push_back(busy_of[found.op].back());
         }
       }
-      visible_.two_busy_ns += TwoBusyNs(std::move(busy));
-      for (auto& [op, intervals] : busy_of) {
-        of_op_[op].two_busy_ns += TwoBusyNs(std::move(intervals));
+      visible_.two_busy_ns += TwoBusyNs(busy);
+      for (const auto& [op, intervals] : busy_of) {
+        of_op_[op].two_busy_ns += TwoBusyNs(intervals);
       }
       run_ns_ += static_cast<double>(std::max<int64_t>(profile_.runs[run.run].dur_ns, 0));
     }
