@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -55,6 +57,9 @@ class Section {
  public:
   Section(const PerfResult& result, const PerfTextOptions& options)
       : result_(result), options_(options), report_(*result.regions) {
+    for (const RegionOperator& op : report_.operators) {
+      if (op.op < result.ops.size()) ++operators_[result.ops[op.op].name];
+    }
     for (const RegionRow& row : report_.rows) {
       any_idle_ = any_idle_ || row.idle_core_ns.has_value();
       any_serial_ = any_serial_ || row.serial_ns.has_value();
@@ -171,6 +176,17 @@ class Section {
     return out;
   }
 
+  // Instructions of one name are told apart as in "where the time goes".
+  [[nodiscard]] std::string Shown(uint32_t op) const {
+    std::string name = OpName(result_, op);
+    const auto found =
+        op < result_.ops.size() ? operators_.find(result_.ops[op].name) : operators_.end();
+    if (found == operators_.end() || found->second < 2 || !result_.ops[op].instruction) {
+      return name;
+    }
+    return fmt::format("{} [{}]", name, *result_.ops[op].instruction);
+  }
+
   [[nodiscard]] std::string Rows() const {
     if (report_.rows.empty()) return {};
     std::vector<const RegionRow*> by_idle;
@@ -183,10 +199,15 @@ class Section {
         "\n  worst regions by idle core-time, a call (threads: asked / admitted / seen)\n" +
         RowTable(by_idle);
     if (options_.all_rows) return out;
-    const std::vector<const RegionRow*> by_serial = Sorted(by_idle, &RegionRow::serial_ns);
-    const auto shown = static_cast<std::ptrdiff_t>(Shown(by_idle.size()));
-    if (std::equal(by_idle.begin(), by_idle.begin() + shown, by_serial.begin())) return out;
-    return out + "\n  worst regions by time on one thread, a call\n" + RowTable(by_serial);
+    // Those that have as much time on one thread, and are not in the table above.
+    std::vector<const RegionRow*> by_serial = Sorted(by_idle, &RegionRow::serial_ns);
+    const size_t shown = CountShown(by_idle.size());
+    by_serial.resize(shown);
+    by_idle.resize(shown);
+    const std::unordered_set<const RegionRow*> above(by_idle.begin(), by_idle.end());
+    std::erase_if(by_serial, [&](const RegionRow* row) { return above.contains(row); });
+    if (by_serial.empty()) return out;
+    return out + "\n  and with the most time on one thread\n" + RowTable(by_serial);
   }
 
   // What there is of a run, the most first.
@@ -202,7 +223,7 @@ class Section {
     return rows;
   }
 
-  [[nodiscard]] size_t Shown(size_t rows) const {
+  [[nodiscard]] size_t CountShown(size_t rows) const {
     return options_.all_rows || rows <= kMostRows + 1 ? rows : kMostRows;
   }
 
@@ -217,7 +238,7 @@ class Section {
     if (any_core_type_) columns.push_back({"cores"});
     columns.push_back({"where", Align::kLeft, "", options_.width > 90 ? options_.width - 40 : 50});
     Table table(std::move(columns));
-    const size_t shown = Shown(rows.size());
+    const size_t shown = CountShown(rows.size());
     for (size_t i = 0; i < shown; ++i) AddRow(*rows[i], &table);
     return table.Render(Format::kTable, 2) + MoreText(rows.size() - shown);
   }
@@ -251,7 +272,7 @@ class Section {
 
   [[nodiscard]] std::string Where(const RegionRow& row) const {
     std::string text = NameText(row.where);
-    if (row.op) text += " in " + OpName(result_, *row.op);
+    if (row.op) text += " in " + Shown(*row.op);
     const std::string of =
         report_.per_inference ? fmt::format(" of {}", *report_.per_inference) : "";
     if (row.nested_inline) {
@@ -287,7 +308,7 @@ class Section {
     for (const RegionOperator* op : worst) {
       table.AddRow({Cell::Drawn(Percent(op->efficiency)), TimeCell(op->idle_core_ns),
                     TimeCell(op->wall_ns), TimeCell(op->serial_ns), CallsCell(op->regions_per_run),
-                    Cell::Drawn(OpName(result_, op->op))});
+                    Cell::Drawn(Shown(op->op))});
     }
     return "\n  operators by idle core-time, a run (an upper bound, not a saving)\n" +
            table.Render(Format::kTable, 2) + MoreText(all - worst.size());
@@ -296,6 +317,7 @@ class Section {
   const PerfResult& result_;
   const PerfTextOptions& options_;
   const RegionReport& report_;
+  std::unordered_map<std::string, size_t> operators_;  // names of instructions: how many
   bool any_idle_ = false;
   bool any_serial_ = false;
   bool any_migration_ = false;

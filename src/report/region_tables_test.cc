@@ -65,17 +65,34 @@ TEST(RegionTables, IdleIsAlwaysCalledAnUpperBound) {
   EXPECT_TRUE(Has(text, "operators by idle core-time, a run (an upper bound, not a saving)"));
 }
 
-TEST(RegionTables, TheOrderBySerialTimeIsThereWhereItDiffers) {
+TEST(RegionTables, WhatHasMoreTimeOnOneThreadFollowsWhereItIsNotShownYet) {
   PerfResult result = Sample("regions");
   RegionReport report = *result.regions;
-  report.rows.resize(2);
-  report.rows[0].serial_ns = 2e6;
-  report.rows[1].serial_ns = 1e6;
+  profile::RegionRow row = report.rows[0];
+  report.rows.clear();
+  for (int i = 0; i < 12; ++i) {
+    row.where = "loop " + std::to_string(i);
+    row.idle_core_ns = 1e6 - i;
+    row.serial_ns = 1e6 - i;
+    report.rows.push_back(row);
+  }
   result.regions = report;
-  EXPECT_FALSE(Has(RegionTables(result, {}), "by time on one thread"));
-  report.rows[1].serial_ns = 3e6;
+  EXPECT_FALSE(Has(RegionTables(result, {}), "most time on one thread"));
+  report.rows[11].serial_ns = 3e6;
   result.regions = report;
-  EXPECT_TRUE(Has(RegionTables(result, {}), "by time on one thread"));
+  const std::string text = RegionTables(result, {});
+  const size_t second = text.find("most time on one thread");
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_GT(text.find("loop 11"), second);
+  EXPECT_EQ(text.find("loop 10"), std::string::npos);
+  EXPECT_TRUE(Has(RegionTables(result, {.all_rows = true}), "loop 10"));
+}
+
+TEST(RegionTables, InstructionsOfOneNameAreToldApart) {
+  PerfResult result = Sample("regions");
+  EXPECT_FALSE(Has(RegionTables(result, {}), "aten::mul.out ["));
+  result.ops.at(3).name = result.ops.at(2).name = "same";
+  EXPECT_TRUE(Has(RegionTables(result, {}), "parallel_for in same [2]"));
 }
 
 TEST(RegionTables, NotAskedForIsSilentAndNotPossibleIsNot) {
