@@ -32,11 +32,19 @@ constexpr double kLargePart = 0.1;    // of the run, to be worth a sentence
 constexpr double kNearlyAll = 0.8;    // of an operator's wall time on one thread
 constexpr double kWholeNumber = 1e9;  // below it a mean is printed with what it needs
 
+// A file may hold figures that are none.
+bool IsFinite(const Metric<double>& figure) { return figure && std::isfinite(*figure); }
+
+// For sorting, where a figure that is none would be neither more nor less than another.
+double OrLeast(const Metric<double>& figure) { return IsFinite(figure) ? *figure : -1.0; }
+
 std::string Time(const Metric<double>& ns) {
+  if (ns && !IsFinite(ns)) return "n/a (not finite)";
   return ns ? base::FormatDurationNs(*ns) : MissingText(ns.missing().status);
 }
 
 std::string Percent(const Metric<double>& ratio) {
+  if (ratio && !IsFinite(ratio)) return "n/a (not finite)";
   return ratio ? fmt::format("{:.0f} %", *ratio * 100) : MissingText(ratio.missing().status);
 }
 
@@ -149,7 +157,7 @@ class Section {
     if (!report_.threads || *report_.threads < 2) return {};
     std::map<std::string, Serial> by_name;
     for (const RegionOperator& op : report_.operators) {
-      if (!op.serial_ns || !op.wall_ns) continue;
+      if (!IsFinite(op.serial_ns) || !IsFinite(op.wall_ns)) continue;
       Serial& serial = by_name[OpName(result_, op.op)];
       ++serial.instructions;
       serial.serial_ns += *op.serial_ns;
@@ -214,8 +222,8 @@ class Section {
   static std::vector<const RegionRow*> Sorted(std::vector<const RegionRow*> rows,
                                               Metric<double> RegionRow::* figure) {
     const auto size_of = [&](const RegionRow* row) {
-      const Metric<double>& value = row->*figure;
-      return value ? *value * row->calls_per_run : -1.0;
+      const double value = OrLeast(row->*figure);
+      return value < 0 ? value : value * row->calls_per_run;
     };
     std::stable_sort(rows.begin(), rows.end(), [&](const RegionRow* a, const RegionRow* b) {
       return size_of(a) > size_of(b);
@@ -292,10 +300,7 @@ class Section {
     if (worst.empty()) return {};
     std::stable_sort(worst.begin(), worst.end(),
                      [](const RegionOperator* a, const RegionOperator* b) {
-                       const auto idle = [](const RegionOperator* op) {
-                         return op->idle_core_ns ? *op->idle_core_ns : -1.0;
-                       };
-                       return idle(a) > idle(b);
+                       return OrLeast(a->idle_core_ns) > OrLeast(b->idle_core_ns);
                      });
     const size_t all = worst.size();
     if (!options_.all_rows && all > kMostOperators + 1) worst.resize(kMostOperators);
@@ -334,7 +339,7 @@ Cell Ranks(const Metric<std::vector<double>>& figures) {
   if (!figures) return Cell::Missing(figures.missing());
   std::string text;
   for (const double figure : *figures) {
-    text += fmt::format("{}{}", text.empty() ? "" : " ", std::llround(figure));
+    text += fmt::format("{}{:.0f}", text.empty() ? "" : " ", figure);
   }
   return Cell::Text(text);
 }

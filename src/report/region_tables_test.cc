@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "base/text.h"
@@ -122,6 +124,43 @@ TEST(RegionTables, WithWallAloneThereIsNoColumnOfIdleTime) {
   EXPECT_TRUE(Has(text, "longest regions"));
   EXPECT_FALSE(Has(text, "worst regions"));
   EXPECT_TRUE(Has(text, "2 / 2 / n/a"));
+}
+
+// What a damaged or edited result may hold.
+TEST(RegionTables, AnyFiguresCanBePrinted) {
+  const double odd[] = {std::numeric_limits<double>::quiet_NaN(),
+                        std::numeric_limits<double>::infinity(), -1e30, 1e30, 0};
+  for (size_t first = 0; first < std::size(odd); ++first) {
+    PerfResult result = Sample("regions");
+    RegionReport report = *result.regions;
+    size_t at = first;
+    const auto next = [&] { return odd[at++ % std::size(odd)]; };
+    const profile::RegionRow row = report.rows[0];
+    report.rows.clear();
+    for (int i = 0; i < 40; ++i) {
+      profile::RegionRow edited = row;
+      edited.calls_per_run = edited.requested = edited.admitted = std::fabs(odd[2 + i % 3]);
+      edited.observed = next();
+      edited.wall_ns = edited.serial_ns = edited.imbalance = next();
+      edited.idle_core_ns = next();
+      edited.busy_ns = std::vector<double>{next(), next()};
+      edited.op = static_cast<uint32_t>(i);
+      edited.index = UINT32_MAX;
+      edited.participants.resize(i % 4);
+      report.rows.push_back(std::move(edited));
+    }
+    for (profile::RegionOperator& op : report.operators) {
+      op.efficiency = op.idle_core_ns = op.serial_ns = next();
+    }
+    report.threads = INT64_MIN;
+    report.per_inference = INT64_MIN;
+    report.efficiency = report.serial_ns = report.serial_share = next();
+    result.regions = report;
+    for (const bool all_rows : {false, true}) {
+      EXPECT_FALSE(RegionTables(result, {.all_rows = all_rows}).empty());
+    }
+    EXPECT_FALSE(RegionTable(result).Render(Format::kCsv).empty());
+  }
 }
 
 TEST(RegionTables, NoNameReachesTheTerminalRaw) {
