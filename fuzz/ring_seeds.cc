@@ -39,6 +39,26 @@ void PublishEveryType() {
   publish(CellType::kOther, 0, 0);
 }
 
+// A region in a kernel, with a thread that took part, and one whose last cell is missing.
+void PublishRegions() {
+  ThreadRing* ring = AttachThread();
+  const uint64_t now = NowTicks();
+  const uint32_t name = InternName("2d_tile_2d");
+  Publish(ring, {now, now + 1000, name, 5, 0, PackInfo(CellType::kKernel, 3)});
+  for (const bool whole : {true, false}) {
+    const Cell cells[] = {
+        {1000, 2000, name, 1, 5, PackInfo(CellType::kRegion, 3)},
+        {7, 0, name, 12, name, PackInfo(CellType::kRegionFacts, kRegionNestedInline)},
+        {64, 16, 2, 2, 1, PackInfo(CellType::kRegionFacts, 0)},
+        {1, 2, 0, 0, name, PackInfo(CellType::kRegionFacts, 0)},
+        {500, 0, 42, 0, 0, PackInfo(CellType::kRegionFacts, 0)},
+        {1100, 1900, 42, 4, 1, PackInfo(CellType::kRegionPart, 0)},
+        {64, 700, 0, 1, 0, PackInfo(CellType::kRegionPart, 0)}};
+    PublishGroup(ring, {cells, whole ? 7U : 6U});
+  }
+  Publish(ring, {now, now + 2000, name, 4, 0, PackInfo(CellType::kRun, 7)});
+}
+
 bool Write(const std::string& file, void (*publish)()) {
   auto recorder = Recorder::Start({.file = file,
                                    .events_per_thread = 32,
@@ -66,6 +86,7 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   const bool written = Write(folder + "/empty.ring", [] {}) &&
                        Write(folder + "/every_type.ring", PublishEveryType) &&
+                       Write(folder + "/regions.ring", PublishRegions) &&
                        Write(folder + "/overflow.ring", [] {
                          for (int i = 0; i < 50; ++i) {
                            INFERPROBE_SCOPE("outer");

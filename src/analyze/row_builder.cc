@@ -93,7 +93,9 @@ void RowBuilder::FindRunSlice() {
   }
   // Calls alone, of a runtime that does not tell of the method around them.
   for (uint32_t i = 0; i < count_ && run_track_ == kNone; ++i) {
-    if (TrackOf(i).kind == Kind::kHostWall) run_track_ = At(i).track;
+    const bool region =
+        At(i).category == Category::kRegion || At(i).category == Category::kRegionPart;
+    if (TrackOf(i).kind == Kind::kHostWall && !region) run_track_ = At(i).track;
   }
 }
 
@@ -185,6 +187,9 @@ void RowBuilder::FindNotes() {
 // A device's time is of the call whose number it has, and that may lie in another run.
 bool RowBuilder::IsRow(uint32_t local) const {
   if (local == run_slice_) return false;
+  // A loop lies beside its operator, on a track of its own, and has tables of its own.
+  const Category category = At(local).category;
+  if (category == Category::kRegion || category == Category::kRegionPart) return false;
   if (TrackOf(local).kind != Kind::kDevice) return true;
   const profile::DelegateNote* note = notes_.Of(At(local));
   return note == nullptr || note->kind != Kind::kDevice;

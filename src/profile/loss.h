@@ -104,7 +104,10 @@ const char* BlameName(Blame blame);
     "whole")                                                                                       \
   X(kUnreadMetadata, "unread_metadata", kDataLoss, kInput,                                         \
     "the .metadata.json beside a profile is damaged, foreign or of a later version, it is left "   \
-    "out: copy it anew")
+    "out: copy it anew")                                                                           \
+  X(kRegionsDropped, "regions_dropped", kDataLoss, kInferprobe,                                    \
+    "parallel regions found no place in their collector, they are in no figure: give it more "     \
+    "capacity")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,

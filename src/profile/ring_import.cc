@@ -61,9 +61,6 @@ bool CarriesInstruction(CellType type) {
          type == CellType::kDelegateCall || type == CellType::kDelegateOp;
 }
 
-// Ids wrap after four billion.
-bool OpenedNotBefore(uint32_t id, uint32_t other) { return static_cast<int32_t>(id - other) >= 0; }
-
 }  // namespace
 
 RingImporter::RingImporter(Profile* profile, uint16_t process, EngineTrackName engine_track_name)
@@ -86,6 +83,7 @@ void RingImporter::Attach(record::BlockReader reader) {
   rings_.assign(facts.ring_count, {});
   names_.clear();
   counter_tracks_.clear();
+  participant_tracks_.clear();
   stretch_ring_ = kNone;
   no_ring_ = 0;
   names_lost_ = 0;
@@ -156,6 +154,7 @@ uint64_t RingImporter::ReadGroup(Ring& ring, const record::BlockReader::Cells& c
   const Cell cell = cells.At(at);
   const CellType type = TypeOf(cell);
   uint64_t used = 1;
+  if (type == CellType::kRegion) return ReadRegion(ring, cells, at);
 
   SliceArgs args;
   if (CarriesInstruction(type)) args.instruction = InstructionOf(Info24(cell));
@@ -296,6 +295,10 @@ void RingImporter::AddEngineSlice(Ring& ring, const Cell& cell, int32_t instruct
 void RingImporter::AddSlice(Ring& ring, const Cell& cell, const Slice& slice) {
   const auto index = static_cast<uint32_t>(profile_->slices.size());
   profile_->slices.push_back(slice);
+  if (cell.id != 0 && slice.category != Category::kDelegateOp) {
+    if (std::exchange(ring.ended_sorted, false)) ring.ended.clear();
+    ring.ended.emplace_back(cell.id, index);
+  }
   // Everything opened inside this slice has ended. What names it as parent is its child; what names
   // a parent that was opened inside it, too: that one's event was dropped. An older parent: the two
   // overlap without nesting, and it waits for its own.
@@ -330,11 +333,14 @@ void RingImporter::AddRun(Ring& ring, const Cell& cell, const Slice& slice) {
   // Its slices are the last ones: back to the first that did not start inside. Engine-reported
   // times are made up and do not count here.
   const std::vector<Slice>& slices = profile_->slices;
+  const auto is_inside = [&](const Slice& one) {
+    const bool timed_here = one.track == ring.track || one.category == Category::kRegion ||
+                            one.category == Category::kRegionPart;
+    return !timed_here || one.start_ns >= slice.start_ns;
+  };
   size_t first = slices.size() - 1;
-  while (first > stretch_begin_ &&
-         (slices[first - 1].track != ring.track || slices[first - 1].start_ns >= slice.start_ns)) {
-    --first;
-  }
+  while (first > stretch_begin_ && is_inside(slices[first - 1])) --first;
+  ring.ended.clear();
   for (; !ring.loads.empty() && ring.loads.back() >= first; ring.loads.pop_back()) {
     profile_->slices[ring.loads.back()].category = Category::kOther;
   }

@@ -22,6 +22,7 @@
 #include "profile/delegate_note.h"
 #include "profile/model.h"
 #include "profile/recording.h"
+#include "profile/region_import.h"
 #include "record/block_reader.h"
 
 namespace inferprobe::profile {
@@ -63,11 +64,21 @@ class RingImporter {
     std::vector<Waiting> waiting;  // the innermost last
     // By instruction, and by what a delegate's note says its time is.
     std::map<std::tuple<int32_t, Kind, std::string>, uint32_t> engine_tracks;
-    std::vector<uint32_t> loads;  // of delegates, in no run so far
+    std::vector<uint32_t> loads;                 // of delegates, in no run so far
+    std::map<int64_t, uint32_t> regions_tracks;  // by calling thread
+    // What ended since the last run or batch of regions, where a region finds its operator: by id
+    // once `ended_sorted`.
+    std::vector<std::pair<uint32_t, uint32_t>> ended;  // id, index of the slice
+    bool ended_sorted = false;
     uint32_t last_run = kNone;
     uint64_t dropped = 0;
     bool damaged = false;
   };
+
+  // Ids wrap after four billion.
+  static bool OpenedNotBefore(uint32_t id, uint32_t other) {
+    return static_cast<int32_t>(id - other) >= 0;
+  }
 
   void DrainRing(uint32_t index);
   // Reads the cell at `at` with what belongs to it; returns how many cells that were.
@@ -77,6 +88,12 @@ class RingImporter {
   void AddEngineSlice(Ring& ring, const record::Cell& cell, int32_t instruction, uint32_t args);
   void AddSlice(Ring& ring, const record::Cell& cell, const Slice& slice);
   void AddRun(Ring& ring, const record::Cell& cell, const Slice& slice);
+  uint64_t ReadRegion(Ring& ring, const record::BlockReader::Cells& cells, uint64_t at);
+  void AddRegion(Ring& ring);
+  uint32_t RegionsTrack(Ring& ring, int64_t thread_id);
+  uint32_t ParticipantTrack(int64_t thread_id);
+  // Of the slice with this id in the ring, which has ended; kNone: it has not.
+  static uint32_t EndedSlice(Ring& ring, uint32_t id);
   void AddRunFacts(Ring& ring, const record::Cell& cell);
   void AddCounter(const record::Cell& cell);
   // The slice's times, or nullopt and a count.
@@ -93,6 +110,8 @@ class RingImporter {
   std::vector<Ring> rings_;
   std::vector<StringId> names_;  // by id in the block; kNone: not looked up yet
   std::map<StringId, uint32_t> counter_tracks_;
+  std::map<int64_t, uint32_t> participant_tracks_;         // by thread
+  RegionCells region_;                                     // that is being read
   std::map<std::string, uint32_t, std::less<>> metadata_;  // the same in every run: kept once
   std::vector<uint32_t> reports_;                          // of the slice that is being added
   // From here on, all of Profile::slices are of ring `stretch_ring_`.

@@ -51,7 +51,7 @@ enum class CellType : uint8_t {
                  //   parent = observed
                  // start = session id, end = run id, name = executor id, id = participants that
                  //   found no place, parent = name of the code
-                 // start = ns of process CPU time
+                 // start = ns of process CPU time, name = id of the calling thread
   kRegionPart,   // start, end in ns; name = thread id, id = chunks, parent = migrations; then
                  // start = iterations, end = CPU ns, name = first CPU, id = last CPU (both int32),
                  //   parent = Status of the CPU ns

@@ -192,7 +192,10 @@ bool PacketReader::ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequen
     const auto* category = sequence.Find(&InternedTables::categories, event_.category_iid);
     // Each of ours has one. Without it the slice would stand in another row.
     if (category != nullptr) slice.category = *category;
-    if (own.slice != SliceArgs{}) slice.args = profile_->AddArgs(own.slice);
+    if (region_args_.any) TakeRegion(slot, slice, own);
+    if (slice.args == kNone && own.slice != SliceArgs{}) {
+      slice.args = profile_->AddArgs(own.slice);
+    }
     if (own.IsRun() && slice.category == profile::Category::kRun) {
       slice.run = own.run;
     } else {
@@ -217,6 +220,40 @@ bool PacketReader::ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequen
     }
   }
   return true;
+}
+
+// Only what stands where our writer puts it is a region, or a part in one.
+void PacketReader::TakeRegion(uint32_t slot, SliceEvent& slice, const OwnArgs& own) {
+  const profile::TrackType type = tracks_.MarkOf(slot)->type;
+  SliceArgs args = own.slice;
+  if (type == profile::TrackType::kRegions && slice.category == profile::Category::kRegion) {
+    args.region = static_cast<uint32_t>(profile_->regions.size());
+    profile_->regions.push_back(region_args_.region);
+  } else if (type == profile::TrackType::kParticipant &&
+             slice.category == profile::Category::kRegionPart) {
+    args.region_part = static_cast<uint32_t>(profile_->region_parts.size());
+    region_args_.part.region = kNone;  // until LinkRegionParts()
+    profile_->region_parts.push_back(region_args_.part);
+  }
+  if (args == own.slice) return;
+  // No two are alike: nothing to be found again.
+  slice.args = static_cast<uint32_t>(profile_->args.size());
+  profile_->args.push_back(args);
+}
+
+// Parts are in the region of the slice that they are in; one whose region is gone says nothing.
+void PacketReader::LinkRegionParts() {
+  for (profile::Slice& slice : profile_->slices) {
+    if (slice.args == kNone) continue;
+    const uint32_t part = profile_->args[slice.args].region_part;
+    if (part == kNone) continue;
+    uint32_t region = kNone;
+    if (slice.parent != kNone && profile_->slices[slice.parent].args != kNone) {
+      region = profile_->args[profile_->slices[slice.parent].args].region;
+    }
+    profile_->region_parts[part].region = region;
+    if (region == kNone) slice.args = kNone;
+  }
 }
 
 void PacketReader::AddCounter(int64_t time_ns, uint32_t slot, uint32_t sequence_id,
@@ -257,6 +294,7 @@ void PacketReader::ReadMode(std::string_view text, OwnArgs& own) {
 
 bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
   RawAnnotation annotation;
+  if (region_args_.any) region_args_ = {};
   for (const std::string_view message : event_.annotations) {
     if (!ParseAnnotation(message, annotation)) return false;
     const auto* name = sequence.Find(&InternedTables::args, annotation.name_iid);
@@ -320,6 +358,8 @@ bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
         break;
       case ArgName::kKind:
         break;  // the track says it
+      default:
+        region_args_.Read(*name, number, ValueOf(annotation, sequence, own), texts_);
     }
   }
   return true;

@@ -37,8 +37,35 @@ enum class ArgName : uint32_t {
   kSlices,
   kWhy,
   kParent,
+  // Of parallel regions and of their parts (region_args.h).
+  kRegion,
+  kOuterRegion,
+  kSession,
+  kSessionRun,
+  kExecutor,
+  kFile,
+  kLine,
+  kFunction,
+  kCode,
+  kIterations,
+  kGrain,
+  kRequested,
+  kAdmitted,
+  kObserved,
+  kParticipantsDropped,
+  kProcessCpuNs,
+  kProcessCpu,
+  kParticipants,
+  kNestedInline,
+  kFailed,
+  kChunks,
+  kMigrations,
+  kFirstCpu,
+  kLastCpu,
+  kCpuNs,
+  kCpu,
 };
-constexpr uint32_t kArgNameCount = static_cast<uint32_t>(ArgName::kParent) + 1;
+constexpr uint32_t kArgNameCount = static_cast<uint32_t>(ArgName::kCpu) + 1;
 const char* ArgNameText(ArgName name);
 
 class Interner {

@@ -260,6 +260,7 @@ void PacketReader::Finish() {
   std::vector<profile::CounterSample>& counters = profile_->counters;
   for (profile::CounterSample& sample : counters) sample.track = plan.track_of[sample.track];
   slices_.Assemble(std::move(plan));
+  LinkRegionParts();
   std::stable_sort(counters.begin(), counters.end(),
                    [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
   profile_->process_name = texts_.Get(tracks_.process_name());

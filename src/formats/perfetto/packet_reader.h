@@ -20,6 +20,7 @@
 #include "formats/perfetto/event.h"
 #include "formats/perfetto/notes.h"
 #include "formats/perfetto/packet.h"
+#include "formats/perfetto/region_args.h"
 #include "formats/perfetto/sequence.h"
 #include "formats/perfetto/slices.h"
 #include "formats/perfetto/tracks.h"
@@ -61,6 +62,8 @@ class PacketReader {
   static void ReadMode(std::string_view text, OwnArgs& own);
   bool ReadOwnArgs(Sequence& sequence, OwnArgs& own);
   std::string_view ValueOf(const RawAnnotation& annotation, Sequence& sequence, OwnArgs& own);
+  void TakeRegion(uint32_t slot, SliceEvent& slice, const OwnArgs& own);
+  void LinkRegionParts();
   uint32_t MetadataOf(std::string_view hex);
   void CountUnread(std::string what);
 
@@ -80,6 +83,7 @@ class PacketReader {
   Notes notes_;
   std::map<std::string, uint64_t> unread_;
   std::map<std::string, std::string, std::less<>> skipped_;  // what was skipped, and from where
+  RegionArgs region_args_;                                   // of the current event
   RawEvent event_;                                           // the current one
 };
 

@@ -117,12 +117,26 @@ void Slices::SortByPlace() {
     if (!IsEngine(slice) || slice.parent == kNone) return slice.start_ns;
     return std::max(slice.start_ns, slices[slice.parent].start_ns);
   };
+  // At one time: what is on the thread itself, then what is in it on tracks beside.
+  const auto rank_of = [&](const Slice& slice) {
+    switch (profile_->tracks[slice.track].type) {
+      case profile::TrackType::kRegions:
+        return 1;
+      case profile::TrackType::kParticipant:
+        return 2;
+      case profile::TrackType::kEngine:
+        return 3;
+      default:
+        return 0;
+    }
+  };
   const auto in_order = [&](uint32_t a, uint32_t b) {
     const int64_t left = time_of(slices[a]);
     const int64_t right = time_of(slices[b]);
     if (left != right) return left < right;
-    const bool engine = IsEngine(slices[a]);
-    return engine != IsEngine(slices[b]) ? !engine : a < b;
+    const int rank = rank_of(slices[a]);
+    const int other = rank_of(slices[b]);
+    return rank != other ? rank < other : a < b;
   };
   if (!std::is_sorted(order_.begin(), order_.end(), in_order)) {
     std::sort(order_.begin(), order_.end(), in_order);

@@ -114,6 +114,7 @@ void Slices::Assemble(TrackPlan plan) {
   profile_->tracks = std::move(plan.tracks);
   LeaveOutDropped();
   FindParentsOfMoved();
+  FindParentsOfRegions();
   FindDelegateCalls();
   FindRuns();
   std::vector<uint32_t> place = Places();
@@ -268,6 +269,35 @@ void Slices::FindParentsOfMoved() {
     }
   }
   moved_ = {};
+}
+
+// A region is in an operator of the host, a participant's part in a region. Both stand on tracks of
+// their own, where what is around them says nothing: the file says it, or nobody does.
+void Slices::FindParentsOfRegions() {
+  std::vector<Slice>& slices = profile_->slices;
+  for (const uint32_t index : order_) {
+    Slice& slice = slices[index];
+    const TrackType type = profile_->tracks[slice.track].type;
+    if (type != TrackType::kRegions && type != TrackType::kParticipant) continue;
+    slice.parent = kNone;
+    if ((slice.flags & kFarParent) == 0) continue;
+    const auto told = std::lower_bound(far_parents_.begin(), far_parents_.end(),
+                                       std::pair<uint32_t, uint32_t>(index, 0));
+    uint32_t outer = told->second;
+    if (outer >= slices.size()) continue;
+    const TrackType outer_type = profile_->tracks[slices[outer].track].type;
+    if (type == TrackType::kParticipant) {
+      const bool is_region = outer_type == TrackType::kRegions &&
+                             slices[outer].category == Category::kRegion &&
+                             !IsDropped(slices[outer]);
+      if (is_region) slice.parent = outer;
+      continue;
+    }
+    const bool on_host = outer_type == TrackType::kThread || outer_type == TrackType::kMeasure;
+    if (!on_host || (slices[outer].flags & kInTicks) != 0) continue;
+    if (IsDropped(slices[outer])) outer = slices[outer].parent;
+    slice.parent = outer;
+  }
 }
 
 // The delegate call that the file says an engine's slice is in; kNone: it says none.

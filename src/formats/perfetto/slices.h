@@ -133,6 +133,7 @@ class Slices {
   void CountOverlap(profile::Slice& slice);
   void LeaveOutDropped();
   void FindParentsOfMoved();
+  void FindParentsOfRegions();
   void FindDelegateCalls();
   [[nodiscard]] uint32_t ToldCall(uint32_t slice) const;
   // In run_places.cc: what belongs to which run, and where it stands.

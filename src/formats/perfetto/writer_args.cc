@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/perfetto/packet_out.h"
+#include "formats/perfetto/region_args.h"
 #include "formats/perfetto/writer.h"
 
 namespace inferprobe::perfetto {
@@ -40,6 +41,12 @@ void Writer::WriteArgs(std::string& body, uint32_t slice_index, uint8_t flags) {
     }
     if (args.metadata < profile.metadata.size()) {
       AddText(out, interner_.Arg(ArgName::kMetadata), interner_.Metadata(profile, args.metadata));
+    }
+    if (args.region < profile.regions.size()) {
+      WriteRegion(out, profile, profile.regions[args.region], interner_);
+    }
+    if (args.region_part < profile.region_parts.size()) {
+      WriteRegionPart(out, profile.region_parts[args.region_part], interner_);
     }
   }
   if (const uint32_t run = runs_.OwnRunOf(slice_index); run != kNone) {
@@ -88,9 +95,12 @@ void Writer::WriteParent(pbf_builder<TrackEvent>& out, uint32_t slice) {
 // What a reader would not find by what the slice is in on its lane.
 uint8_t Writer::FlagsOf(uint32_t slice_index, uint32_t inside, uint32_t lane_ordinal) const {
   const Slice& slice = profile_->slices[slice_index];
-  const bool engine = profile_->tracks[slice.track].type == TrackType::kEngine;
-  uint8_t flags = 0;
-  if (inside != kNone || lane_ordinal != 0) {
+  const TrackType type = profile_->tracks[slice.track].type;
+  const bool engine = type == TrackType::kEngine;
+  // Its operator, or its region, is on another track: what is around it here says nothing.
+  const bool region = type == TrackType::kRegions || type == TrackType::kParticipant;
+  uint8_t flags = region && slice.parent != kNone ? kTellParent : 0;
+  if (!region && (inside != kNone || lane_ordinal != 0)) {
     const bool in_call = engine && CallOf(slice) != nullptr;
     if (LanePlanner::Enclosing(*profile_, slice_index) != kNone) {
       if (inside == kNone) flags |= kTellParent;
