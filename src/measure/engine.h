@@ -36,8 +36,8 @@ struct BundledCase {
 
 // What one run is given. It owns none of it.
 struct RunView {
-  RunView(bool is_observed,
-          const ExecutorView* loops = nullptr)  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  RunView(bool is_observed, const ExecutorView* loops = nullptr)
       : observed(is_observed), executor(loops) {}
 
   bool observed;                 // its inside is recorded
@@ -54,6 +54,10 @@ class Engine {
   [[nodiscard]] virtual profile::MemoryFacts memory() const = 0;
   [[nodiscard]] virtual std::vector<TensorSpec> inputs() const = 0;
   [[nodiscard]] virtual std::vector<BundledCase> bundled_cases() const { return {}; }
+  // Which of its parallel loops are seen, in words, or why none is.
+  [[nodiscard]] virtual profile::Metric<std::string> region_sources() const {
+    return {profile::Status::kUnsupported, "this engine's loops are not seen"};
+  }
 
   // Inputs for the runs that follow; copied. Count, types and shapes have been checked by the
   // caller against inputs(); the engine refuses what it cannot take (a dynamic shape out of
@@ -83,6 +87,9 @@ struct EngineDescription {
   std::vector<std::string> suffixes;         // ".pte", ".bpte"
   std::vector<BackendDescription> backends;  // what can run inside
   std::vector<std::string> notes;
+  // Which of its parallel loops are seen, in words, or why none is.
+  profile::Metric<std::string> regions = {profile::Status::kUnsupported,
+                                          "this engine's loops are not seen"};
 };
 
 class EnginePlugin {
@@ -94,7 +101,7 @@ class EnginePlugin {
 
 // The one symbol that a plugin exports. `abi` must equal kEngineAbi: plugin and command come from
 // one build.
-constexpr uint32_t kEngineAbi = 4;
+constexpr uint32_t kEngineAbi = 5;
 constexpr const char* kEngineEntrySymbol = "inferprobe_engine_entry";
 struct EngineEntry {
   uint32_t abi;

@@ -14,6 +14,7 @@
 #include "engines/executorch/log_capture.h"
 #include "engines/executorch/openvino/openvino_backend.h"
 #include "engines/executorch/plan_check.h"
+#include "engines/executorch/pool_hooks.h"
 #include "measure/inputs/inputs.h"
 #include "record/ring_writer.h"
 
@@ -101,6 +102,7 @@ Result<std::unique_ptr<ExecutorchEngine>> ExecutorchEngine::Load(
   facts.version = RuntimeVersion();
   facts.backends = RegisteredBackends();
   facts.threads = PoolThreads();
+  if (facts.threads) SetKnownPoolThreads(static_cast<int>(*facts.threads));
   return engine;
 }
 
@@ -206,6 +208,8 @@ std::vector<TensorSpec> ExecutorchEngine::inputs() const {
 std::vector<measure::BundledCase> ExecutorchEngine::bundled_cases() const {
   return ReadBundledCases(*file_, options_.method);
 }
+
+profile::Metric<std::string> ExecutorchEngine::region_sources() const { return RegionSources(); }
 
 Result<void> ExecutorchEngine::SetInputs(std::vector<Tensor> inputs) {
   INFERPROBE_RETURN_IF_ERROR(measure::CheckInputs(this->inputs(), inputs));

@@ -39,6 +39,7 @@ class ExecutorchEngine final : public measure::Engine {
   [[nodiscard]] profile::MemoryFacts memory() const override;
   [[nodiscard]] std::vector<TensorSpec> inputs() const override;
   [[nodiscard]] std::vector<measure::BundledCase> bundled_cases() const override;
+  [[nodiscard]] profile::Metric<std::string> region_sources() const override;
 
   Result<void> SetInputs(std::vector<Tensor> inputs) override;
   Result<void> PrepareObserved() override;

@@ -1,9 +1,11 @@
-// What `libinferprobe_engine_executorch.so` exports: one symbol.
+// What inferprobe looks for in `libinferprobe_engine_executorch.so`: one symbol. What else it
+// exports is for the loader (backend_registration.h, pool_hooks.h).
 #include <executorch/runtime/platform/runtime.h>
 
 #include "engines/executorch/describe_backends.h"
 #include "engines/executorch/engine.h"
 #include "engines/executorch/log_capture.h"
+#include "engines/executorch/pool_hooks.h"
 #include "measure/engine.h"
 
 namespace inferprobe::executorch_engine {
@@ -23,6 +25,7 @@ class ExecutorchPlugin final : public measure::EnginePlugin {
     description.notes.push_back(threads ? "thread pool of " + std::to_string(*threads) +
                                               " threads by default"
                                         : "number of threads: " + threads.missing().hint);
+    description.regions = RegionSources();
     return description;
   }
 

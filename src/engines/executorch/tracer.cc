@@ -7,6 +7,7 @@
 
 #include "profile/loss.h"
 #include "record/extended_cells.h"
+#include "regions/current_work.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -14,8 +15,18 @@ namespace {
 namespace et = ::executorch::runtime;
 using record::CellType;
 
-// The entry of an event that is not recorded.
+// The entry of an event that is not recorded, and says nothing of an instruction.
 constexpr int64_t kIgnored = -1;
+// One that is not recorded, inside an instruction: these and less, by the instruction that the
+// thread was in before (-1: none).
+constexpr int64_t kFirstUnrecorded = -2;
+
+int64_t UnrecordedInside(int32_t outer_instruction) {
+  return kFirstUnrecorded - (int64_t{outer_instruction} + 1);
+}
+int32_t OuterInstruction(int64_t unrecorded) {
+  return static_cast<int32_t>(kFirstUnrecorded - unrecorded - 1);
+}
 
 // A debug handle is the index of the instruction, and 0 is also what an unset one reads as: only
 // the chain tells.
@@ -58,6 +69,7 @@ void RingTracer::BeginRun(record::ThreadRing* ring) {
   ring_ = ring;
   depth_ = 0;
   loading_ = false;
+  outer_instruction_ = regions::t_work.instruction;
 }
 
 void RingTracer::BeginLoad(record::ThreadRing* ring) {
@@ -66,6 +78,7 @@ void RingTracer::BeginLoad(record::ThreadRing* ring) {
 }
 
 void RingTracer::EndRun() {
+  regions::t_work.instruction = outer_instruction_;  // also where an error left events open
   if (ring_ == nullptr) return;
   while (depth_ > 0) DropTop();
   PublishLoss(ring_, profile::Loss::kUnbalancedEnd, std::exchange(unbalanced_, 0));
@@ -111,20 +124,27 @@ void RingTracer::end_profiling_delegate(Entry entry, const void* metadata, size_
 inline RingTracer::Entry RingTracer::Begin(const char* name, ChainId chain, DebugHandle handle,
                                            bool of_delegate, DelegateIntId id) {
   Entry entry{kIgnored, chain, handle, 0, et::DelegateDebugIdType::kNone};
-  if (!Records() || (loading_ && !of_delegate)) return entry;
-  if (depth_ == kMaxDepth) [[unlikely]] {
+  const uint32_t instruction = InstructionOf(chain, handle);
+  const int32_t outer = regions::t_work.instruction;
+  const bool records = Records() && (!loading_ || of_delegate);
+  if (records && depth_ == kMaxDepth) [[unlikely]] {
     ++unbalanced_;
     return entry;
   }
+  if (instruction != record::kNoInstruction) {
+    regions::t_work.instruction = static_cast<int32_t>(instruction);
+    if (!records) entry.event_id = UnrecordedInside(outer);
+  }
+  if (!records) return entry;
   const NameCache::Entry& known = names_.Find(name);
   Open& open = stack_[depth_++];
   entry.event_id = ++last_event_id_;
   open.event_id = entry.event_id;
   open.name = known.id;
-  open.info =
-      record::PackInfo(of_delegate ? CellType::kOther : known.type, InstructionOf(chain, handle));
+  open.info = record::PackInfo(of_delegate ? CellType::kOther : known.type, instruction);
   open.chain = chain;
   open.delegate_id = id;
+  open.outer_instruction = outer;
   open.of_delegate = of_delegate;
   open.slice = record::OpenSlice(ring_);
   open.start = NowTicks();
@@ -133,11 +153,16 @@ inline RingTracer::Entry RingTracer::Begin(const char* name, ChainId chain, Debu
 
 inline void RingTracer::End(const Entry& entry, const void* metadata, size_t metadata_len) {
   const uint64_t end = NowTicks();
+  if (entry.event_id <= kFirstUnrecorded) {
+    regions::t_work.instruction = OuterInstruction(entry.event_id);
+    return;
+  }
   if (entry.event_id == kIgnored || !Records()) return;
   if (depth_ == 0 || stack_[depth_ - 1].event_id != entry.event_id) [[unlikely]] {
     if (!UnwindTo(entry.event_id)) return;
   }
   const Open& open = stack_[--depth_];
+  regions::t_work.instruction = open.outer_instruction;
   record::CloseSlice(ring_, open.slice);
   const record::Cell cell{open.start, end, open.name, open.slice.id, open.slice.parent, open.info};
   if (!open.of_delegate && open.chain <= 0) [[likely]] {
@@ -149,7 +174,9 @@ inline void RingTracer::End(const Entry& entry, const void* metadata, size_t met
 }
 
 void RingTracer::DropTop() {
-  record::CloseSlice(ring_, stack_[--depth_].slice);
+  const Open& open = stack_[--depth_];
+  regions::t_work.instruction = open.outer_instruction;
+  record::CloseSlice(ring_, open.slice);
   ++unbalanced_;
 }
 

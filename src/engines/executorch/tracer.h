@@ -51,7 +51,8 @@ class RingTracer final : public ::executorch::runtime::EventTracer {
 
   RingTracer() : clock_(EngineClock::Measure()) {}
 
-  // `ring`: the calling thread's; nullptr: nothing is recorded.
+  // `ring`: the calling thread's; nullptr: nothing is recorded. Either way parallel regions learn
+  // the instruction that they are in.
   void BeginRun(record::ThreadRing* ring);
   // Until EndRun() what delegates say of their loading is recorded, and nothing of the runtime's:
   // the load that a program has is the one without a tracer.
@@ -109,6 +110,7 @@ class RingTracer final : public ::executorch::runtime::EventTracer {
     internal::OpenedSlice slice{};
     ChainId chain = ::executorch::runtime::kUnsetChainId;
     DelegateIntId delegate_id = ::executorch::runtime::kUnsetDelegateDebugIntId;
+    int32_t outer_instruction = -1;  // that the thread was in before
     bool of_delegate = false;
   };
   static constexpr size_t kMaxDepth = 64;
@@ -126,6 +128,7 @@ class RingTracer final : public ::executorch::runtime::EventTracer {
   NameCache names_;
   record::ThreadRing* ring_ = nullptr;  // nullptr: not in a run
   bool loading_ = false;
+  int32_t outer_instruction_ = -1;  // that the thread was in before the run
   size_t depth_ = 0;
   int64_t last_event_id_ = 0;
   std::array<Open, kMaxDepth> stack_;

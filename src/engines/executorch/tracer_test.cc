@@ -14,6 +14,7 @@
 #include "engines/executorch/test_support.h"
 #include "profile/loss.h"
 #include "record/extended_cells.h"
+#include "regions/current_work.h"
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -386,6 +387,52 @@ TEST_F(Tracer, CountsEventsOfOtherThreads) {
   const auto cells = Finish();
   ASSERT_EQ(cells.size(), 1U);
   EXPECT_EQ(Losses(cells, profile::Loss::kForeignThread), 2U);
+}
+
+// What regions of this thread are told that they are in.
+int32_t Instruction() { return regions::t_work.instruction; }
+
+void CheckInstructions(RingTracer& tracer) {
+  const auto method = tracer.start_profiling("Method::execute", -1, 0);
+  EXPECT_EQ(Instruction(), -1);
+  tracer.set_chain_debug_handle(0, 5);
+  const auto call = tracer.start_profiling("OPERATOR_CALL", -1, 0);
+  EXPECT_EQ(Instruction(), 5);
+  tracer.end_profiling(tracer.start_profiling("native_call_mm", -1, 0));
+  EXPECT_EQ(Instruction(), 5);
+  tracer.set_chain_debug_handle(0, 6);
+  const auto inner = tracer.start_profiling("DELEGATE_CALL", -1, 0);
+  EXPECT_EQ(Instruction(), 6);
+  tracer.end_profiling(inner);
+  EXPECT_EQ(Instruction(), 5);
+  tracer.end_profiling(call);
+  EXPECT_EQ(Instruction(), -1);
+  tracer.end_profiling(method);
+}
+
+TEST_F(Tracer, TellsRegionsTheirInstruction) {
+  CheckInstructions(tracer_);
+  Finish();
+}
+
+TEST_F(Tracer, TellsRegionsTheirInstructionAlsoWhereNothingRecords) {
+  Finish();
+  tracer_.BeginRun(nullptr);
+  CheckInstructions(tracer_);
+  tracer_.EndRun();
+  EXPECT_TRUE(recording_.Take().empty());
+}
+
+TEST_F(Tracer, AnErrorLeavesNoInstructionBehind) {
+  tracer_.set_chain_debug_handle(0, 5);
+  tracer_.start_profiling("OPERATOR_CALL", -1, 0);  // open at the end
+  EXPECT_EQ(Instruction(), 5);
+  Finish();
+  EXPECT_EQ(Instruction(), -1);
+  tracer_.BeginRun(nullptr);
+  tracer_.start_profiling("OPERATOR_CALL", -1, 0);
+  tracer_.EndRun();
+  EXPECT_EQ(Instruction(), -1);
 }
 
 TEST_F(Tracer, IsSilentOutsideARun) {
