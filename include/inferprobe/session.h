@@ -50,7 +50,8 @@ struct RuntimeSessionOptions {
   std::vector<std::string> delegates;
 
   // Who is told of parallel regions (inferprobe/region.h); nullptr: they are not looked at. With a
-  // collector every Run() is an observed one, which a recorder that runs receives, too.
+  // collector every Run() is an observed one, which a recorder that runs receives, too. Load()
+  // fails with kUnsupported where the engine's loops cannot be seen.
   std::shared_ptr<ParallelRegionCollector> regions;
   // Where engines run the loops that they hand out; nullptr: on threads of their own, as
   // ExecuTorch does always.

@@ -174,9 +174,9 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
       ->check(CLI::Range(1, 4096));
   command
       ->add_option("--ring-events", options.ring_events,
-                   "Events that a thread can hold between drains")
-      ->check(CLI::Range(256U, 1U << 24))
-      ->capture_default_str();
+                   "Events that a thread can hold between drains; default: 65536, or more with "
+                   "--regions")
+      ->check(CLI::Range(256U, 1U << 24));
   command
       ->add_option("--level", perf->levels,
                    "What is seen of delegates: off, delegate (each call; the default), phases (its "
@@ -192,6 +192,13 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
       ->add_option("--profile-path-prefix", options.profile_path_prefix,
                    "Folder of the files of perfetto and trex")
       ->check(NotEmpty);
+  // A flag: a value behind a space would be the model.
+  command
+      ->add_flag("--regions{busy}", options.regions,
+                 "Look at parallel loops in the profiled runs: =wall (their time), =busy (and who "
+                 "took part, how long; the default), =cpu (and CPU clocks, which cost most)")
+      ->disable_flag_override(false)
+      ->check(CLI::IsMember({"wall", "busy", "cpu"}));
   command->add_option("--output", options.output, "Write the result as JSON")->check(NotEmpty);
   command->add_option("--trace", options.trace, "Write a Perfetto trace")->check(NotEmpty);
   command->add_option("--etdump", options.etdump, "Write an ETDump")->check(NotEmpty);

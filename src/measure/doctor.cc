@@ -17,9 +17,10 @@ using profile::Metric;
 using profile::Missing;
 using profile::Status;
 
-// `backends`: what the engine says of what can run inside it.
+// `backends`: what the engine says of what can run inside it; `regions`: of its parallel loops.
 Metric<std::string> EngineState(const std::string& program, const EngineInfo& info,
-                                std::vector<BackendDescription>* backends) {
+                                std::vector<BackendDescription>* backends,
+                                Metric<std::string>* regions) {
   if (auto found = FindPlugin(std::string(info.name)); !found) {
     return Missing{Status::kNotBuiltIn, found.error().hint};
   }
@@ -30,6 +31,7 @@ Metric<std::string> EngineState(const std::string& program, const EngineInfo& in
                    error.message + (error.hint.empty() ? "" : "; " + error.hint)};
   }
   *backends = described->backends;
+  *regions = described->regions;
   std::string text = fmt::format("{} {}", described->title, described->version);
   for (const std::string& note : described->notes) text += "; " + note;
   return text;
@@ -62,7 +64,8 @@ void AddCounters(std::vector<DoctorRow>* rows) {
   rows->push_back({"counter", "cycles, instructions, cache misses", state});
 }
 
-void AddHooks(const Metric<std::string>& executorch, std::vector<DoctorRow>* rows) {
+void AddHooks(const Metric<std::string>& executorch, const Metric<std::string>& regions,
+              std::vector<DoctorRow>* rows) {
   rows->push_back({"hook", "ExecuTorch event tracer",
                    executorch ? Metric<std::string>("operators, kernels, delegate calls and what "
                                                     "delegates report")
@@ -70,8 +73,9 @@ void AddHooks(const Metric<std::string>& executorch, std::vector<DoctorRow>* row
                                                             "needs the engine, above"})});
   rows->push_back({"hook", "scopes in your own code",
                    std::string("#include <inferprobe/scope.h>, link inferprobe::record")});
-  rows->push_back(
-      {"hook", "parallel regions", Missing{Status::kNotBuiltIn, "not in this version"}});
+  rows->push_back({"hook", "parallel regions of ExecuTorch", regions});
+  rows->push_back({"hook", "parallel regions of your own code",
+                   std::string("#include <inferprobe/parallel_for.h>, link inferprobe::regions")});
   rows->push_back({"hook", "GPU times from ETW", Missing{Status::kUnsupported, "only on Windows"}});
 }
 
@@ -79,9 +83,11 @@ void AddHooks(const Metric<std::string>& executorch, std::vector<DoctorRow>* row
 
 std::vector<DoctorRow> Examine(const std::string& program) {
   std::vector<DoctorRow> rows;
+  Metric<std::string> regions = Missing{Status::kNotBuiltIn, "needs the engine, above"};
   for (const EngineInfo& info : KnownEngines()) {
     std::vector<BackendDescription> backends;
-    rows.push_back({"engine", std::string(info.title), EngineState(program, info, &backends)});
+    rows.push_back(
+        {"engine", std::string(info.title), EngineState(program, info, &backends, &regions)});
     for (const BackendDescription& backend : backends) {
       rows.push_back({"delegate", backend.name, backend.state});
     }
@@ -93,7 +99,7 @@ std::vector<DoctorRow> Examine(const std::string& program) {
                                      : Metric<std::string>(source.available.missing())});
   }
   AddCounters(&rows);
-  AddHooks(rows.front().state, &rows);
+  AddHooks(rows.front().state, regions, &rows);
   return rows;
 }
 

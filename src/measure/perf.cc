@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "analyze/latency.h"
 #include "analyze/operators.h"
 #include "analyze/perturbation.h"
+#include "analyze/regions.h"
 #include "analyze/statistics.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
@@ -21,6 +23,7 @@
 #include "formats/result_json/result_json.h"
 #include "measure/engine_registry.h"
 #include "measure/machine/environment.h"
+#include "measure/regions_hook.h"
 #include "measure/worker_client.h"
 #include "profile/delegate_note.h"
 
@@ -100,6 +103,19 @@ Result<void> CheckOptions(PerfOptions* options) {
                      fmt::format("{} processes are not in 1 to 1000", options->processes));
   }
   INFERPROBE_RETURN_IF_ERROR(CheckLevel(*options));
+  if (!options->regions.empty()) {
+    if (auto detail = ParseRegionDetail(options->regions); !detail) {
+      return tl::unexpected(detail.error());
+    }
+  }
+  if (options->ring_events == 0) {
+    options->ring_events = uint32_t{1} << 16;
+    if (!options->regions.empty()) {
+      options->ring_events = std::max(
+          options->ring_events,
+          RingEventsForRegions(std::max<int64_t>(DescribeEnvironment().cpus, options->threads)));
+    }
+  }
   if (options->engine.empty()) {
     auto engine = EngineForFile(options->model);
     if (!engine) return tl::unexpected(engine.error());
@@ -171,6 +187,7 @@ class Perf {
   void Describe(profile::PerfResult* result) const;
   void Analyze(profile::PerfResult* result) const;
   void WriteFiles(profile::PerfResult* result);
+  [[nodiscard]] Metric<profile::RegionReport> Regions(const profile::PerfResult& result) const;
   // Of recording one event, as the workers have calibrated it.
   [[nodiscard]] Metric<double> EventCostNs() const;
   // Leaves the partial trace where there is something in it.
@@ -333,6 +350,20 @@ void Perf::Analyze(profile::PerfResult* result) const {
   result->profiled_mean_ns = table.mean_ns;
   result->losses = profile_.losses;
   result->losses.Merge(table.losses);
+  result->regions = Regions(*result);
+}
+
+// An engine whose loops are not seen has none to show, which is not the same as having none.
+Metric<profile::RegionReport> Perf::Regions(const profile::PerfResult& result) const {
+  for (const WorkerOutcome& outcome : outcomes_) {
+    if (outcome.loaded && !outcome.loaded->region_sources) {
+      return outcome.loaded->region_sources.missing();
+    }
+  }
+  return analyze::AnalyzeRegions(
+      profile_, result,
+      {options_.regions, profile_.losses.Get(profile::Loss::kRegionsDropped),
+       result.environment.core_types});
 }
 
 Metric<double> Perf::EventCostNs() const {

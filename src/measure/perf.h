@@ -27,8 +27,8 @@ struct PerfOptions {
   std::optional<double> duration_s;     // fixes the length
   uint64_t warmup = 10;
   uint32_t processes = 1;
-  int threads = 0;  // 0: the engine's default
-  uint32_t ring_events = 1 << 16;
+  int threads = 0;                           // 0: the engine's default
+  uint32_t ring_events = 0;                  // 0: 65,536, or more where regions are looked at
   std::string level = "delegate";            // off, delegate, phases, layers
   std::vector<std::string> delegate_levels;  // of one delegate alone: "openvino=layers"
   std::string profile_format = "etdump";     // etdump, perfetto, trex: where layers go

@@ -15,13 +15,13 @@ constexpr int64_t kBlockNs = 50'000'000;
 constexpr int64_t kDrainEveryNs = 500'000'000;
 constexpr int64_t kSettleBelowNs = 20'000'000;  // longer runs fill their caches themselves
 
-bool IsObserved(RunMode mode) {
-  return mode == RunMode::kPairOn || mode == RunMode::kWarmupOn || mode == RunMode::kSettleOn;
-}
-
 int64_t NowNs() { return Clock().ToNs(NowTicks()); }
 
 }  // namespace
+
+bool IsObserved(RunMode mode) {
+  return mode == RunMode::kPairOn || mode == RunMode::kWarmupOn || mode == RunMode::kSettleOn;
+}
 
 RunLoop::RunLoop(Engine* engine, internal::ThreadRing* ring, std::vector<RunHook*> hooks,
                  Callbacks callbacks)

@@ -17,6 +17,9 @@
 
 namespace inferprobe::measure {
 
+// Whether a run of this mode records its inside.
+bool IsObserved(profile::RunMode mode);
+
 class RunLoop {
  public:
   struct Callbacks {

@@ -1,13 +1,21 @@
 #include "inferprobe/session.h"
 
+#include <optional>
+
 #include "inferprobe/scope.h"
 #include "measure/engine.h"
 #include "measure/engine_registry.h"
 #include "measure/inputs/inputs.h"
+#include "measure/session_regions.h"
+#include "record/ring_writer.h"
 
 namespace inferprobe {
 
 struct RuntimeSession::Impl {
+  // Before the engine, which may hold on to what runs its loops.
+  std::shared_ptr<CpuExecutor> executor;
+  std::optional<ExecutorView> view;                // of `executor`
+  std::optional<measure::SessionRegions> regions;  // where they are looked at
   std::unique_ptr<measure::Engine> engine;
   bool observe = false;
   bool inputs_set = false;
@@ -45,6 +53,16 @@ Result<RuntimeSession> RuntimeSession::Load(const std::string& model_path,
   if (!engine) return tl::unexpected(engine.error());
   auto impl = std::make_unique<Impl>();
   impl->engine = std::move(*engine);
+  impl->executor = options.executor;
+  if (options.regions != nullptr) {
+    const auto sources = impl->engine->region_sources();
+    if (!sources) {  // none at all would look like a model without loops
+      return MakeError(ErrorCode::kUnsupported, "parallel regions cannot be seen here",
+                       sources.missing().hint);
+    }
+    impl->regions.emplace(options.regions);
+  }
+  if (impl->executor != nullptr) impl->view.emplace(*impl->executor, options.regions.get());
   impl->observe = options.observe;
   return RuntimeSession(std::move(impl));
 }
@@ -68,10 +86,16 @@ Result<void> RuntimeSession::SetRandomInputs(uint64_t seed) {
 
 Result<void> RuntimeSession::Run() {
   if (!impl_->inputs_set) INFERPROBE_RETURN_IF_ERROR(SetRandomInputs(0));
-  const bool observed = impl_->observe && Recording();
+  const bool observed = impl_->regions || (impl_->observe && Recording());
   if (observed) INFERPROBE_RETURN_IF_ERROR(impl_->engine->PrepareObserved());
   impl_->last_observed = observed;
-  return impl_->engine->Run(observed);
+  const measure::RunView view{observed, impl_->view ? &*impl_->view : nullptr};
+  if (!impl_->regions) return impl_->engine->Run(view);
+  impl_->regions->BeginRun();
+  auto ran = impl_->engine->Run(view);
+  impl_->regions->EndRun();
+  impl_->regions->Publish(record::AttachThread());
+  return ran;
 }
 
 Result<std::vector<Tensor>> RuntimeSession::Outputs() {

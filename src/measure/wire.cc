@@ -116,8 +116,8 @@ static void from_json(const json& in, PerfOptions& options) {
 
 INFERPROBE_WIRE(BackendDescription, name, state)
 INFERPROBE_WIRE(PlanMessage, options, process, describe)
-INFERPROBE_WIRE(DescribedMessage, name, title, version, backends, notes)
-INFERPROBE_WIRE(LoadedMessage, model, engine, clock, event_cost_ns)
+INFERPROBE_WIRE(DescribedMessage, name, title, version, backends, notes, regions)
+INFERPROBE_WIRE(LoadedMessage, model, engine, clock, region_sources, event_cost_ns)
 INFERPROBE_WIRE(PhaseMessage, phase, done, total, seconds)
 static void to_json(json& out, const DrainMessage& /*message*/) { out = json::object(); }
 static void from_json(const json& /*in*/, DrainMessage& /*message*/) {}

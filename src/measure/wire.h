@@ -34,13 +34,15 @@ struct DescribedMessage {
   std::string name, title, version;
   std::vector<BackendDescription> backends;
   std::vector<std::string> notes;
+  profile::Metric<std::string> regions;
 };
 
 struct LoadedMessage {
   profile::ModelFacts model;
   profile::EngineFacts engine;
   profile::ClockFacts clock;
-  double event_cost_ns = 0;  // calibrated cost of one recorded event
+  profile::Metric<std::string> region_sources;  // where regions were asked for
+  double event_cost_ns = 0;                     // calibrated cost of one recorded event
 };
 
 struct PhaseMessage {

@@ -25,6 +25,7 @@
 #include "measure/machine/disturbance.h"
 #include "measure/machine/system_file.h"
 #include "measure/machine/system_text.h"
+#include "measure/regions_hook.h"
 #include "measure/run_loop.h"
 #include "measure/wire.h"
 #include "record/calibrate.h"
@@ -112,6 +113,7 @@ class Worker {
   std::optional<RuntimeSession> session_;
   Engine* engine_ = nullptr;  // the session's
   internal::ThreadRing* ring_ = nullptr;
+  RegionsHook* regions_ = nullptr;  // where they are looked at
   profile::ModelFacts model_;
   std::vector<BundledCase> cases_;  // whose outputs are checked
   profile::OutputCheck outputs_;
@@ -140,7 +142,7 @@ Result<void> Worker::Describe() {
   if (!plugin) return tl::unexpected(plugin.error());
   const EngineDescription description = (*plugin)->Describe();
   return Send(DescribedMessage{description.name, description.title, description.version,
-                               description.backends, description.notes});
+                               description.backends, description.notes, description.regions});
 }
 
 Result<void> Worker::DrainRings() {
@@ -328,7 +330,11 @@ Result<void> Worker::CheckOutputs() {
     return {};
   }
   INFERPROBE_RETURN_IF_ERROR(engine_->PrepareObserved());
-  INFERPROBE_RETURN_IF_ERROR(engine_->Run(true));
+  // As the runs will be that are measured so.
+  if (regions_ != nullptr) regions_->BeforeRun(RunMode::kWarmupOn);
+  auto run = engine_->Run(true);
+  if (regions_ != nullptr) regions_->AfterRun(RunMode::kWarmupOn);
+  if (!run) return run;
   auto observed = OutputHashes(true, nullptr);
   if (!observed) return tl::unexpected(observed.error());
   if (*first == *second) {
@@ -420,6 +426,18 @@ Result<void> Worker::Perf() {
   loaded.clock.realtime_minus_monotonic_ns = Clock().realtime_minus_monotonic_ns;
   loaded.clock.boottime_minus_monotonic_ns = Clock().boottime_minus_monotonic_ns;
   loaded.event_cost_ns = costs.event_ns;
+  if (plan_.options.regions.empty()) {
+    loaded.region_sources = {profile::Status::kNotRequested, "--regions looks at them"};
+  } else {
+    loaded.region_sources = engine_->region_sources();
+  }
+  std::optional<RegionsHook> regions;
+  if (loaded.region_sources) {
+    auto detail = ParseRegionDetail(plan_.options.regions);
+    if (!detail) return tl::unexpected(detail.error());
+    const profile::Metric<int64_t>& threads = loaded.engine.threads;
+    regions.emplace(*detail, threads ? *threads : plan_.options.threads, ring_);
+  }
   INFERPROBE_RETURN_IF_ERROR(Send(loaded));
 
   DisturbanceLedger ledger(!plan_.options.regions.empty());
@@ -437,7 +455,9 @@ Result<void> Worker::Perf() {
     return Send(BlockMessage{std::move(reading)});
   };
   callbacks.run_cost = [&] { return ledger.last_run(); };
-  const std::vector<RunHook*> hooks = {&ledger};
+  std::vector<RunHook*> hooks = {&ledger};
+  if (regions) hooks.push_back(&*regions);  // behind the ledger: publishing is no cost of the run
+  regions_ = regions ? &*regions : nullptr;
   DoneMessage done;
   {
     // Also when a run fails: what a hook collects may come only when the engine goes.

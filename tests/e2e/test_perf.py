@@ -314,6 +314,7 @@ def test_without_engines_doctor_works_and_perf_says_what_to_install(
         "inferprobe",
         "libinferprobe_delegate.so",
         "libinferprobe_record.so",
+        "libinferprobe_regions.so",
         "libinferprobe_session.so",
     ):
         shutil.copy(build / name, bare / name)

@@ -8,6 +8,8 @@
 //   exit_at N           exit(7) in run N
 //   fail_at N           run N returns an error
 //   fail_load TEXT      loading fails with TEXT
+//   loops N             ParallelFor in each operator of a run: 64 iterations, grain 16
+//   no_regions TEXT     its loops are not seen, because of TEXT
 //   mark_at N PATH      in run N: creates PATH, then waits until it is killed or PATH.go is there
 //   say TEXT            printed on stderr at load
 //   hang_at_exit 1      the process does not end by itself
@@ -18,16 +20,21 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <sstream>
 
 #include "base/files.h"
+#include "inferprobe/parallel_for.h"
+#include "inferprobe/region.h"
 #include "measure/engine.h"
 #include "record/ring_writer.h"
+#include "regions/current_work.h"
 
 namespace inferprobe::measure {
 namespace {
@@ -70,6 +77,11 @@ class FakeEngine final : public Engine {
   const profile::ModelFacts& model() const override { return model_; }
   const profile::EngineFacts& engine() const override { return facts_; }
   profile::MemoryFacts memory() const override { return {}; }
+  profile::Metric<std::string> region_sources() const override {
+    const auto why = script_.find("no_regions");
+    if (why != script_.end()) return {profile::Status::kUnsupported, why->second};
+    return std::string("ParallelFor");
+  }
   std::vector<TensorSpec> inputs() const override {
     return {{"x", ScalarType::kFloat32, {2}, false, false, {}}};
   }
@@ -93,7 +105,16 @@ class FakeEngine final : public Engine {
     if (run_ == Number("exit_at")) std::_Exit(7);
     if (run_ == Number("fail_at")) return MakeError(ErrorCode::kEngine, "the fake engine failed");
     if (script_.contains("mark_at")) Mark();
-    view.observed ? Observed() : Spin(IsWith("fast_with") ? 0 : Number("spin_us"));
+    if (Number("loops") > 0 && executor_ == nullptr) {
+      executor_ = std::make_unique<CpuExecutor>(threads_ > 0 ? threads_ : 2);
+    }
+    view_ = view.executor;
+    if (view.observed) {
+      Observed();
+    } else {
+      Spin(IsWith("fast_with") ? 0 : Number("spin_us"));
+      for (int64_t i = 0; i < Number("ops"); ++i) Loops(static_cast<int32_t>(i));
+    }
     return {};
   }
 
@@ -133,8 +154,28 @@ class FakeEngine final : public Engine {
     }
   }
 
+  // On the executor that the run was given, or on one of its own, as a runtime with a pool has it.
+  void Loops(int32_t instruction) {
+    if (Number("loops") == 0) return;
+    const RegionOperator op(instruction);
+    const ExecutorView view =
+        view_ != nullptr ? *view_ : ExecutorView(*executor_, regions::t_work.hooked);
+    for (int64_t i = 0; i < Number("loops"); ++i) {
+      ParallelFor(
+          view, 64, 16,
+          [this](int64_t begin, int64_t end) {
+            iterations_.fetch_add(end - begin, std::memory_order_relaxed);
+          },
+          "fake_loop");
+    }
+  }
+
   void Slice(record::CellType type, uint32_t name, uint32_t info, auto&& inside) {
     internal::ThreadRing* ring = record::AttachThread();
+    if (ring == nullptr) {  // a session that looks at regions alone
+      inside();
+      return;
+    }
     const record::OpenedSlice slice = record::OpenSlice(ring);
     const uint64_t start = NowTicks();
     inside();
@@ -148,14 +189,17 @@ class FakeEngine final : public Engine {
       uint32_t instruction = 0;
       for (const uint32_t kernel : kernel_names_) {
         Slice(record::CellType::kOperatorCall, call_name_, instruction, [&] {
-          Slice(record::CellType::kKernel, kernel, instruction,
-                [this] { Spin(Number("spin_us") / 4); });
+          Slice(record::CellType::kKernel, kernel, instruction, [&] {
+            Spin(Number("spin_us") / 4);
+            Loops(static_cast<int32_t>(instruction));
+          });
         });
         ++instruction;
       }
       if (inner_names_.empty()) return;
       Slice(record::CellType::kDelegateCall, delegate_name_, instruction, [&] {
         internal::ThreadRing* ring = record::AttachThread();
+        if (ring == nullptr) return;
         const auto begin = static_cast<uint64_t>(Clock().ToNs(NowTicks()));
         Spin(Number("spin_us") / 4);
         for (size_t i = 0; i < inner_names_.size(); ++i) {
@@ -179,6 +223,9 @@ class FakeEngine final : public Engine {
   std::vector<uint32_t> inner_names_;
   int64_t run_ = 0;
   int threads_ = 0;
+  std::unique_ptr<CpuExecutor> executor_;
+  const ExecutorView* view_ = nullptr;  // of the run
+  std::atomic<int64_t> iterations_{0};
 };
 
 class FakePlugin final : public EnginePlugin {
@@ -189,7 +236,8 @@ class FakePlugin final : public EnginePlugin {
             "1",
             {".fake"},
             {{"FakeBackend", std::string("from outside")}},
-            {}};
+            {},
+            std::string("ParallelFor")};
   }
   Result<std::unique_ptr<Engine>> Load(const LoadOptions& options) override {
     auto text = base::ReadFile(options.path);
