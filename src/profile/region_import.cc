@@ -98,7 +98,8 @@ bool ReadWhole(const record::BlockReader::Cells& cells, uint64_t at, uint64_t pa
   const Cell cell = cells.At(at);
   group->label = cell.name;
   group->operator_slice = cell.parent;
-  group->instruction = Info24(cell) == record::kNoInstruction ? -1 : int32_t(Info24(cell));
+  group->instruction =
+      Info24(cell) == record::kNoInstruction ? -1 : static_cast<int32_t>(Info24(cell));
   if (!ToTimes(cell, &group->start_ns, &group->end_ns)) return false;
   if (!ReadFacts(cells, at + 1, group)) return false;
   group->parts.clear();
@@ -108,7 +109,7 @@ bool ReadWhole(const record::BlockReader::Cells& cells, uint64_t at, uint64_t pa
   }
   // Every participant is there, or counted as dropped.
   const Region& region = group->region;
-  return uint64_t(region.observed) == participants + region.participants_dropped;
+  return static_cast<uint64_t>(region.observed) == participants + region.participants_dropped;
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ uint64_t HashOf(const std::vector<inferprobe::Tensor>& tensors) {
 }  // namespace
 
 extern "C" {
+// NOLINTBEGIN(readability-identifier-naming): as the test calls them
 
 __attribute__((visibility("default"))) void look_begin() {
   g_looking = std::make_unique<inferprobe::ParallelRegionCollector>();
@@ -52,4 +53,5 @@ __attribute__((visibility("default"))) int64_t run_program(const char* path, int
   return look == 0 ? 0 : static_cast<int64_t>(options.regions->Report().events.size());
 }
 
+// NOLINTEND(readability-identifier-naming)
 }  // extern "C"
