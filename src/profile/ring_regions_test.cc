@@ -167,13 +167,24 @@ TEST_F(RingRegions, FindTheirOperatorInTheirOwnRunOnly) {
   for (const profile::Run& run : profile_.runs) EXPECT_EQ(run.slice_count, 7U);
 }
 
+TEST_F(RingRegions, ARunWithoutAnyLeavesNoOperatorToTheNext) {
+  Put(CellType::kKernel, "k", kStart, kStart + 100, 3, 1, 7);
+  Put(CellType::kRun, "run", kStart - 10, kStart + 400, 1, 0, 3);
+  Put(CellType::kKernel, "k", kStart + 1000, kStart + 1100, 13, 11, 7);
+  PutGroup(Region(1, 3, kStart + 1010, kStart + 1050, {5}));
+  Put(CellType::kRun, "run", kStart + 990, kStart + 1400, 11, 0, 3);
+  importer_.Drain();
+  EXPECT_EQ(profile_.slices[Of(Category::kRegion).at(0)].parent, kNone);
+}
+
 TEST_F(RingRegions, OfARunBeforeAreNotInTheNextOne) {
   // Published after a run that nobody measured, as the check of outputs makes one.
-  PutGroup(Region(1, 0, kStart, kStart + 50, {5}));
-  Put(CellType::kRun, "run", kStart + 100, kStart + 200, 9, 0, 1);
-  importer_.Drain();
-  ASSERT_EQ(profile_.runs.size(), 1U);
-  EXPECT_EQ(profile_.runs[0].slice_count, 1U);
+  for (const std::vector<uint32_t>& threads : {std::vector<uint32_t>{}, {5}}) {
+    PutGroup(Region(1, 0, kStart, kStart + 50, threads));
+    Put(CellType::kRun, "run", kStart + 100, kStart + 200, 9, 0, 1);
+    importer_.Drain();
+    EXPECT_EQ(profile_.runs.back().slice_count, 1U);
+  }
 }
 
 TEST_F(RingRegions, OfAScopeThatStillRuns) {
