@@ -117,7 +117,8 @@ Shown Perf(std::string model, std::string worker_program, std::string method,
            uint32_t processes, int threads, std::optional<uint64_t> seed, std::string output,
            std::string trace, std::string etdump, bool force,
            const std::vector<std::string>& levels, std::string profile_format,
-           std::string profile_path_prefix, std::vector<std::string> delegates) {
+           std::string profile_path_prefix, std::vector<std::string> delegates,
+           std::string regions) {
   measure::PerfOptions options;
   auto parsed = measure::ParseLevelChoices(levels);
   if (!parsed) Raise(parsed.error());
@@ -126,6 +127,7 @@ Shown Perf(std::string model, std::string worker_program, std::string method,
   options.profile_format = std::move(profile_format);
   options.profile_path_prefix = std::move(profile_path_prefix);
   options.delegates = std::move(delegates);
+  options.regions = std::move(regions);
   options.model = std::move(model);
   options.worker_program = std::move(worker_program);
   options.method = std::move(method);
@@ -170,7 +172,8 @@ NB_MODULE(_core, module) {
              nb::arg("iterations").none(), nb::arg("duration_s").none(), nb::arg("warmup"),
              nb::arg("processes"), nb::arg("threads"), nb::arg("seed").none(), nb::arg("output"),
              nb::arg("trace"), nb::arg("etdump"), nb::arg("force"), nb::arg("levels"),
-             nb::arg("profile_format"), nb::arg("profile_path_prefix"), nb::arg("delegates"));
+             nb::arg("profile_format"), nb::arg("profile_path_prefix"), nb::arg("delegates"),
+             nb::arg("regions"));
   module.def("load", &inferprobe::python::Load, nb::arg("path"));
   module.def("set_profile_execution", &inferprobe::python::SwitchExecution, nb::arg("enabled"),
              nb::arg("override_methods"));

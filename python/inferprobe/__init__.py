@@ -8,6 +8,8 @@
     for row in result.ops: ...             # where the time goes, in program order
     result.save("result.json")
     inferprobe.load("result.json")         # the same again; opens what `inferprobe show` opens
+    for region in inferprobe.run("model.pte", regions=True).regions: ...   # parallel loops
+    inferprobe.regions("result.json")      # those of a file
 
 The rule that people break: a figure that was not measured is no zero. It is a `Metric` whose
 `value` is None. The latency always comes from runs without profiling.
@@ -26,14 +28,18 @@ from inferprobe._delegates import (
     set_profile_path_prefix,
 )
 from inferprobe._error import Error
-from inferprobe._load import load
+from inferprobe._load import load, regions
+from inferprobe._regions import Location, Region, Regions
 from inferprobe._result import Metric, Result, Section
 from inferprobe._run import run
 from inferprobe._version import __version__
 
 __all__ = [
     "Error",
+    "Location",
     "Metric",
+    "Region",
+    "Regions",
     "Result",
     "Section",
     "__version__",
@@ -42,6 +48,7 @@ __all__ = [
     "get_profile_path_prefix",
     "last_delegate_error",
     "load",
+    "regions",
     "register_openvino_delegate",
     "run",
     "set_profile_execution",

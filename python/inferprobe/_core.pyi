@@ -21,6 +21,7 @@ def perf(
     profile_format: str,
     profile_path_prefix: str,
     delegates: list[str],
+    regions: str,
 ) -> tuple[str, str]:
     """Measures; returns the result JSON and the tables for people."""
 

@@ -625,7 +625,7 @@ FIELDS: tuple[Field, ...] = (
         None,
         None,
         False,
-        "Name of the kind; \"all\": they do not differ.",
+        "Name of the kind; all, where they do not differ.",
     ),
     Field(
         "environment.core_types[].cpus",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 from inferprobe import _core
+from inferprobe._error import Error
 from inferprobe._path import path_text
+from inferprobe._regions import Regions
 from inferprobe._result import Result
 
 
@@ -20,3 +22,14 @@ def load(path: str | os.PathLike[str]) -> Result:
     """
     text, tables = _core.load(path_text("path", path))
     return Result(text, tables)
+
+
+def regions(path: str | os.PathLike[str]) -> Regions:
+    """The parallel regions that a result, a trace or a recording holds.
+
+    Raises Error as `load` does, and not_found where the file holds none.
+    """
+    found = load(path).regions
+    if isinstance(found, Regions):
+        return found
+    raise Error("not_found", f"{path_text('path', path)}: no parallel regions: {found}", found.hint)

@@ -10,10 +10,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inferprobe._error import Error
 from inferprobe._fields import FIELDS, Field
+
+if TYPE_CHECKING:
+    from inferprobe._regions import Regions
 
 _FIELDS: dict[str, Field] = {field.path: field for field in FIELDS}
 
@@ -137,6 +140,14 @@ class Result(Section):
         self._text = text
         self._tables = tables
         super().__init__(json.loads(text))
+
+    @property
+    def regions(self) -> Regions | Metric:
+        """The parallel regions; a `Metric` that says why where there are none to show."""
+        from inferprobe._regions import Regions
+
+        content = self._content["regions"]
+        return Regions(content) if "rows" in content else self["regions"]
 
     def to_dict(self) -> dict[str, Any]:
         """The result JSON as plain Python objects; a copy."""

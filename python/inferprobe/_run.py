@@ -42,6 +42,7 @@ def run(
     profile_format: str = "etdump",
     profile_path_prefix: Path_ | None = None,
     delegates: Iterable[str] = (),
+    regions: bool | str = False,
 ) -> Result:
     """Profiles a model, in worker processes of its own.
 
@@ -61,6 +62,8 @@ def run(
         "perfetto" or "trex" in the folder `profile_path_prefix`.
     delegates: which delegate runs behind an id that has several: ["openvino=ours"],
         ["openvino=async"], ["openvino=stock"].
+    regions: whether parallel regions are looked at: False, "wall" (how long each took), True or
+        "busy" (and how busy each thread was), "cpu" (and the CPU clocks: syscalls).
 
     Raises Error. Ctrl-C ends the measurement.
     """
@@ -103,10 +106,21 @@ def run(
                 profile_format=profile_format,
                 profile_path_prefix=path_text("profile_path_prefix", profile_path_prefix),
                 delegates=chosen,
+                regions=_detail(regions),
             )
         except Error as error:
             raise Error(error.code, _without(error.message, arrays), error.hint) from None
     return Result(_without(text, arrays), _without(tables, arrays))
+
+
+def _detail(regions: bool | str) -> str:
+    if isinstance(regions, bool):
+        return "busy" if regions else ""
+    if regions not in ("wall", "busy", "cpu"):
+        raise Error(
+            "invalid_argument", f"regions is {regions!r}", 'give True, "wall", "busy" or "cpu"'
+        )
+    return regions
 
 
 def _scratch_folder() -> tempfile.TemporaryDirectory[str]:
