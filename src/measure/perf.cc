@@ -187,7 +187,8 @@ class Perf {
   void Describe(profile::PerfResult* result) const;
   void Analyze(profile::PerfResult* result) const;
   void WriteFiles(profile::PerfResult* result);
-  [[nodiscard]] Metric<profile::RegionReport> Regions(const profile::PerfResult& result) const;
+  [[nodiscard]] Metric<profile::RegionReport> Regions(
+      const profile::PerfResult& result, const std::vector<profile::BlockReading>& blocks) const;
   // Of recording one event, as the workers have calibrated it.
   [[nodiscard]] Metric<double> EventCostNs() const;
   // Leaves the partial trace where there is something in it.
@@ -350,20 +351,25 @@ void Perf::Analyze(profile::PerfResult* result) const {
   result->profiled_mean_ns = table.mean_ns;
   result->losses = profile_.losses;
   result->losses.Merge(table.losses);
-  result->regions = Regions(*result);
+  result->regions = Regions(*result, blocks);
 }
 
 // An engine whose loops are not seen has none to show, which is not the same as having none.
-Metric<profile::RegionReport> Perf::Regions(const profile::PerfResult& result) const {
+Metric<profile::RegionReport> Perf::Regions(
+    const profile::PerfResult& result, const std::vector<profile::BlockReading>& blocks) const {
   for (const WorkerOutcome& outcome : outcomes_) {
     if (outcome.loaded && !outcome.loaded->region_sources) {
       return outcome.loaded->region_sources.missing();
     }
   }
-  return analyze::AnalyzeRegions(
+  auto regions = analyze::AnalyzeRegions(
       profile_, result,
       {options_.regions, profile_.losses.Get(profile::Loss::kRegionsDropped),
        result.environment.core_types});
+  if (!regions) return regions;
+  profile::RegionReport report = *std::move(regions);
+  report.process_cpu_ns = analyze::ProcessCpuNs(profile_, blocks);
+  return report;
 }
 
 Metric<double> Perf::EventCostNs() const {
