@@ -463,6 +463,39 @@ def region_rows(program: pathlib.Path, rounds: int) -> list[Row]:
     return rows
 
 
+# The standing targets' two programs: of many regions, and of few in a short run.
+POOL_TARGETS = {
+    "regions50_xnnpack.pte": {"wall": 0.01, "wall + busy": 0.025},
+    "vision_xnnpack.pte": {"wall": 0.01, "wall + busy": 0.04},
+}
+
+
+def pool_rows(program: pathlib.Path, rounds: int) -> list[Row]:
+    """Programs of an unmodified ExecuTorch: each detail against not looking, without a tracer."""
+    out = subprocess.run(
+        [str(program), "--rounds", str(rounds)], check=True, capture_output=True, text=True
+    ).stdout
+    rows = []
+    for line in out.splitlines():
+        one = json.loads(line)
+        if one["way"] == "off":
+            what = f"{one['program']}: regions not looked at"
+            rows.append(Row(what, f"{one['median_us']:.1f} us", "", "", f"{one['regions']} a run"))
+            continue
+        most = POOL_TARGETS.get(one["program"], {}).get(one["way"])
+        more = one["x"] - 1
+        rows.append(
+            Row(
+                f"  {one['way']}",
+                f"{more * 100:+.2f} %",
+                " to ".join(f"{(one[end] - 1) * 100:+.2f}" for end in ("x_low", "x_high")),
+                f"<= +{most * 100:g} %" if most else "",
+                ("met" if more <= most else "missed") if most else "",
+            )
+        )
+    return rows
+
+
 def print_table(rows: list[Row]) -> None:
     head = Row("what", "measured", "middle half", "target", "verdict")
     cells = [[row.what, row.measured, row.spread, row.target, row.verdict] for row in [head, *rows]]
@@ -490,6 +523,7 @@ def main() -> int:
     rows = scope_rows(run_scopes(args.build / "bench" / "scope_bench", args.repetitions))
     rows += tracer_rows(args.build / "bench" / "tracer_bench", args.rounds)
     rows += region_rows(args.build / "bench" / "regions_bench", args.region_rounds)
+    rows += pool_rows(args.build / "bench" / "pool_bench", args.rounds)
     rows += delegate_rows(args.build, args.seconds)
     rows.append(disk_row(args.build / "inferprobe", args.build))
     rows += etdump_rows(args.build / "bench", args.build, args.loads, args.whole)

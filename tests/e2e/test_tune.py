@@ -36,6 +36,11 @@ def test_a_real_model(run: Run, samples: pathlib.Path) -> None:
     for row in rows.values():
         assert len(row["rounds_p50_ms"]) == 3
         assert row["max_abs_error"] == 0  # the same bits with any number of threads
+        # Looked at in one more process.
+        assert 0 < row["explained_by"]["efficiency"] <= 1
+        assert row["explained_by"]["idle_core_ns"] >= 0
+        assert 0 <= row["explained_by"]["serial_share"] <= 1
+    assert rows[1]["explained_by"]["serial_share"] == 1
     assert rows[1]["verdict"] in ("faster", "slower", "no_difference")
     assert result["confidence"] == pytest.approx(0.975)
     assert len(result["a_against_a"]["rounds_p50_ms"]) == 3
