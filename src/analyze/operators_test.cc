@@ -429,6 +429,15 @@ TEST(Operators, ALostRunSliceStillAddsUp) {
   EXPECT_EQ(Get(table, "between instructions").total_ns, 500);
 }
 
+// A damaged profile: what stands around the run is inside it.
+TEST(Operators, ACircleOfParentsEnds) {
+  SyntheticProfile made;
+  AddRun(made, 100);
+  made.profile.slices[0].parent = 1;
+  ASSERT_EQ(made.profile.slices[0].category, Category::kRun);
+  EXPECT_FALSE(Build(made).ops.empty());
+}
+
 // Random trees of everything: the sums hold to the nanosecond.
 TEST(Operators, SumsHoldOnRandomTrees) {
   std::mt19937_64 random(42);

@@ -77,7 +77,7 @@ class Report {
     }
     report_.runs = regions_.runs().size();
     report_.detail = Detail();
-    report_.dropped = options_.dropped;
+    report_.dropped = profile_.losses.Get(profile::Loss::kRegionsDropped);
     report_.rows = RegionRows(profile_, regions_, options_.core_types);
     CountPerInference();
     FindHidden();
@@ -85,6 +85,7 @@ class Report {
     SetThreads();
     for (const OpRow& op : result_.ops) AddOperator(op);
     SetRun();
+    if (report_.dropped > 0) TakeBackSums();
     return std::move(report_);
   }
 
@@ -249,6 +250,18 @@ class Report {
           Missing{Status::kUnsupported, "nothing of the run is observable"};
     }
     report_.process_cpu_ns = {Status::kNotMeasured, "only perf measures it"};
+  }
+
+  // Each row is still true; what is added up over regions lacks those that were lost.
+  void TakeBackSums() {
+    const Missing lost{Status::kOverflow,
+                       fmt::format("{} regions found no place in the collector", report_.dropped)};
+    report_.per_inference = lost;
+    report_.wall_ns = report_.busy_ns = report_.efficiency = report_.idle_core_ns = lost;
+    report_.run_efficiency = report_.serial_ns = report_.serial_share = lost;
+    for (RegionOperator& each : report_.operators) {
+      each.efficiency = each.serial_ns = each.idle_core_ns = lost;
+    }
   }
 
   const Profile& profile_;

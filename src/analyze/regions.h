@@ -21,7 +21,6 @@ namespace inferprobe::analyze {
 
 struct RegionOptions {
   std::string detail{};  // as it was asked for; "": as the regions themselves tell
-  uint64_t dropped = 0;
   std::span<const profile::CoreType> core_types{};
 };
 

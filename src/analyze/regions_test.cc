@@ -169,17 +169,37 @@ TEST(Regions, FiguresOfOperatorsAreThoseComputedByHand) {
   EXPECT_EQ(*alone.idle_core_ns, 30'000);
 }
 
+// What found no place is in no sum: the rows stay, and nothing is added up.
+TEST(Regions, NoSumsWhereRegionsWereLost) {
+  SyntheticProfile made;
+  AddRun(made);
+  made.profile.losses.Add(profile::Loss::kRegionsDropped, 7);
+  const auto report = Analyze(made, {});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->dropped, 7U);
+  EXPECT_FALSE(report->rows.empty());
+  for (const Metric<double>* figure :
+       {&report->wall_ns, &report->busy_ns, &report->efficiency, &report->idle_core_ns,
+        &report->run_efficiency, &report->serial_ns, &report->serial_share}) {
+    ASSERT_FALSE(*figure);
+    EXPECT_EQ(figure->missing().status, Status::kOverflow);
+  }
+  EXPECT_EQ(report->per_inference.missing().hint, "7 regions found no place in the collector");
+  ASSERT_FALSE(report->operators.empty());
+  for (const auto& each : report->operators) EXPECT_FALSE(each.efficiency);
+}
+
 TEST(Regions, FiguresOfTheRunAreThoseComputedByHand) {
   SyntheticProfile made;
   AddRun(made);
   AddRun(made);
-  const auto report = Analyze(made, {.dropped = 7});
+  const auto report = Analyze(made, {});
   ASSERT_TRUE(report);
   EXPECT_EQ(report->detail, "busy");
   EXPECT_EQ(*report->threads, 2);
   EXPECT_EQ(report->runs, 2U);
   EXPECT_EQ(*report->per_inference, 2);
-  EXPECT_EQ(report->dropped, 7U);
+  EXPECT_EQ(report->dropped, 0U);
   EXPECT_EQ(*report->wall_ns, 28'000);
   EXPECT_EQ(*report->busy_ns, 41'000);
   EXPECT_DOUBLE_EQ(*report->efficiency, 41.0 / 56);  // 2 x (20 + 8)

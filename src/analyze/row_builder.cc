@@ -327,8 +327,10 @@ void RowBuilder::AddNotes() {
 // several runs lie in it.
 void RowBuilder::AddScopesAround(const Run& run) {
   if (run_slice_ == kNone) return;
-  for (uint32_t i = At(run_slice_).parent; i < profile_.slices.size();
-       i = profile_.slices[i].parent) {
+  // Bounded: in a damaged profile parents may form a circle.
+  size_t steps = profile_.slices.size();
+  for (uint32_t i = At(run_slice_).parent; i < profile_.slices.size() && steps > 0;
+       i = profile_.slices[i].parent, --steps) {
     if (i >= first_ && i - first_ < count_) continue;  // has its row already
     if (!around_.insert(i).second) return;             // and so has all that is around it
     const Slice& slice = profile_.slices[i];

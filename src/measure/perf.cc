@@ -362,10 +362,8 @@ Metric<profile::RegionReport> Perf::Regions(
       return outcome.loaded->region_sources.missing();
     }
   }
-  auto regions = analyze::AnalyzeRegions(
-      profile_, result,
-      {options_.regions, profile_.losses.Get(profile::Loss::kRegionsDropped),
-       result.environment.core_types});
+  auto regions =
+      analyze::AnalyzeRegions(profile_, result, {options_.regions, result.environment.core_types});
   if (!regions) return regions;
   profile::RegionReport report = *std::move(regions);
   report.process_cpu_ns = analyze::ProcessCpuNs(profile_, blocks);

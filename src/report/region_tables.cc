@@ -140,7 +140,7 @@ class Section {
       out += '\n';
     }
     if (report_.dropped != 0) {
-      out += fmt::format("  {} found no place in the collector, and are in no figure\n",
+      out += fmt::format("  {} found no place in the collector: nothing is added up over regions\n",
                          Counted(report_.dropped, "region"));
     }
     return out;

@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <limits>
-#include <sstream>
 
 #include "base/text.h"
 #include "formats/result_json/result_samples.h"
+#include "report/golden.h"
 
 namespace inferprobe::report {
 namespace {
@@ -17,18 +15,6 @@ namespace {
 using profile::PerfResult;
 using profile::RegionReport;
 using profile::Status;
-
-// Compares with tests/golden/report/<name>; INFERPROBE_UPDATE_GOLDEN=1 writes it instead.
-void ExpectGolden(const std::string& name, const std::string& text) {
-  const std::string path = INFERPROBE_SOURCE_DIR "/tests/golden/report/" + name;
-  if (std::getenv("INFERPROBE_UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << text;
-    return;
-  }
-  std::ostringstream expected;
-  expected << std::ifstream(path, std::ios::binary).rdbuf();
-  EXPECT_EQ(text, expected.str()) << path << ": INFERPROBE_UPDATE_GOLDEN=1 accepts the new text";
-}
 
 const PerfResult& Sample(const std::string& name) { return result_json::GetResultSample(name); }
 
@@ -46,6 +32,16 @@ TEST(RegionTables, LookAsTheyDid) {
                PerfReport(Sample("regions"), Format::kTable, {.only_regions = true}));
   ExpectGolden("regions_only.md",
                PerfReport(Sample("regions"), Format::kMarkdown, {.only_regions = true}));
+}
+
+TEST(RegionTables, SaysHowManyRegionsWereLost) {
+  PerfResult result = Sample("regions");
+  RegionReport report = *result.regions;
+  report.dropped = 12;
+  result.regions = report;
+  EXPECT_TRUE(
+      Has(RegionTables(result, {}),
+          "\n  12 regions found no place in the collector: nothing is added up over regions\n"));
 }
 
 TEST(RegionTables, AnOperatorOnOneThreadIsASentence) {

@@ -127,8 +127,8 @@ PerfResult RegionsOfOwnCode() {
     made.EndRun();
   }
   Analyze(made, result);
-  result.regions = analyze::AnalyzeRegions(
-      made.profile, result, {.dropped = 12, .core_types = result.environment.core_types});
+  result.regions =
+      analyze::AnalyzeRegions(made.profile, result, {.core_types = result.environment.core_types});
   return result;
 }
 
