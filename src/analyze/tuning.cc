@@ -64,11 +64,18 @@ std::string Recommendation(const TuneResult& result) {
         "is not quiet enough, try more --rounds",
         baseline, *result.null_ratio, result.null_interval->low, result.null_interval->high);
   }
+  const bool compared =
+      is(TuneVerdict::kFaster) || is(TuneVerdict::kSlower) || is(TuneVerdict::kNoDifference);
+  if (!compared) {
+    return "nothing to compare with " + baseline +
+           (result.candidates.size() < 2 ? ""
+                                         : ": every "
+                                           "candidate failed, or had other outputs");
+  }
   if (!result.best) {
-    return result.candidates.size() < 2
-               ? "nothing to compare with " + baseline
-               : fmt::format("nothing is better than {} ({} rounds, {:.3g} % for all together)",
-                             baseline, result.rounds, 100 * (1 - kErrorOfAll));
+    return fmt::format(
+        "nothing is shown to be better than {} ({} rounds, {:.3g} % for all together)", baseline,
+        result.rounds, 100 * (1 - kErrorOfAll));
   }
   const TuneCandidate& best = result.candidates[*result.best];
   std::string text =

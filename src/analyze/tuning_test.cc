@@ -69,7 +69,17 @@ TEST(Tuning, NothingIsBetter) {
   EXPECT_EQ(result.candidates[1].verdict, TuneVerdict::kNoDifference);
   EXPECT_FALSE(result.best);
   EXPECT_EQ(result.recommendation,
-            "nothing is better than default (5 rounds, 95 % for all together)");
+            "nothing is shown to be better than default (5 rounds, 95 % for all together)");
+}
+
+TEST(Tuning, WhereEveryCandidateFailedNothingIsSaidOfBetter) {
+  TuneResult result = Made(About(2), Again(2));
+  result.candidates.push_back({.name = "1 thread", .why = "gone", .failed = true});
+  result.candidates.push_back({.name = "2 threads", .medians_ms = Again(1), .wrong_outputs = true});
+  JudgeTuning(&result);
+  EXPECT_FALSE(result.best);
+  EXPECT_EQ(result.recommendation,
+            "nothing to compare with default: every candidate failed, or had other outputs");
 }
 
 // A machine on which the default differs from itself tells nothing.

@@ -21,6 +21,7 @@ using profile::TuneResult;
 
 // Of a process, where the user fixes nothing: ten pairs of 0.2 s find 2 %.
 constexpr double kSecondsOfProcess = 0.2;
+constexpr uint64_t kFewestRuns = 2;  // that have a median
 
 std::string ThreadsText(int64_t threads) {
   return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
@@ -63,6 +64,12 @@ Result<void> Tune::Check() {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("{} rounds are not in {} to 1000", options_.rounds,
                                  analyze::kFewestTuneRounds));
+  }
+  if (options_.perf.iterations && *options_.perf.iterations < kFewestRuns) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{} iterations are too few: a process counts with its median, "
+                                 "which needs {}",
+                                 *options_.perf.iterations, kFewestRuns));
   }
   std::set<int> seen;
   for (const int threads : options_.threads) {
@@ -109,8 +116,11 @@ Result<void> Tune::Take(size_t slot) {
   std::string failure;
   if (!measured) {
     failure = measured.error().message;
-  } else if (!measured->processes.empty()) {
+  } else if (!measured->processes.empty() && !measured->processes.front().failure.empty()) {
     failure = measured->processes.front().failure;
+  } else if (!measured->latency.percentiles.front().value) {
+    failure =
+        "its latency has no median: " + measured->latency.percentiles.front().value.missing().hint;
   }
   const bool baseline = second || slot == 0;
   if (!failure.empty()) {

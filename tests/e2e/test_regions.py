@@ -226,8 +226,8 @@ def test_a_hook_that_nobody_looks_through_is_a_load_a_test_and_a_jump() -> None:
 
     cost = per_loop("hooked") - per_loop("real")
     print(f"{cost:.2f} instructions")
-    # Two loads of addresses, one of what is looked at, a test, two jumps.
-    assert 2 <= cost <= 7
+    # The check (load, test, jump), and on the way to the real function its address and a jump.
+    assert 2 <= cost <= 5.5
 
 
 _BESIDE_TORCH = """

@@ -107,6 +107,7 @@ def test_a_default_that_crashes_is_an_error(
         (["--threads", "0"], "0"),
         (["--threads", "2,2"], "2 threads are given twice"),
         (["--rounds", "2"], "--rounds"),
+        (["--iterations", "1"], "a process counts with its median"),
         (["--nonsense"], "--nonsense"),
         (["--iterations", "3", "--duration", "1"], "--duration"),
     ],

@@ -17,6 +17,7 @@ namespace inferprobe::executorch_engine {
 namespace {
 
 constexpr std::string_view kLibraryPrefix = "libexecutorch_";
+constexpr std::string_view kPthreadpoolPrefix = "pthreadpool_";
 constexpr std::string_view kPoolLibrary = "libexecutorch_threadpool.so";  // calls itself
 
 std::string_view FileName(const char* path) {
@@ -72,7 +73,10 @@ struct Search {
 
 int LookAt(dl_phdr_info* info, size_t /*bytes*/, void* context) {
   const std::string_view name = FileName(info->dlpi_name);
-  if (!name.starts_with(kLibraryPrefix) || name == kPoolLibrary) return 0;
+  if (name == kPoolLibrary) return 0;
+  // Others have a pthreadpool of their own; who calls ExecuTorch's parallel_for is one of its
+  // users.
+  const bool of_executorch = name.starts_with(kLibraryPrefix);
   auto& search = *static_cast<Search*>(context);
   const DynamicSection section = DynamicSection::Read(*info);
   if (section.strings == nullptr || section.symbols == nullptr) return 0;
@@ -93,6 +97,7 @@ int LookAt(dl_phdr_info* info, size_t /*bytes*/, void* context) {
           std::find_if(search.functions.begin(), search.functions.end(),
                        [&](const HookedFunction& function) { return wanted == function.name; });
       if (found == search.functions.end()) continue;
+      if (!of_executorch && wanted.starts_with(kPthreadpoolPrefix)) continue;
       ElfW(Addr) bound = 0;
       std::memcpy(&bound,
                   reinterpret_cast<const void*>(  // NOLINT(performance-no-int-to-ptr)
