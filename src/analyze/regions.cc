@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "analyze/region_rows.h"
@@ -121,6 +122,14 @@ class Report {
                                         fmt::format("runs differ: {} to {} regions", least, most));
   }
 
+  [[nodiscard]] std::unordered_set<uint32_t> OpsWithRegions() const {
+    std::unordered_set<uint32_t> ops;
+    for (const RunRegions::OfRun& run : regions_.runs()) {
+      for (const FoundRegion& found : run.regions) ops.insert(found.op);
+    }
+    return ops;
+  }
+
   // Operators that hide their threads, and how long they took.
   void FindHidden() {
     std::unordered_map<uint32_t, std::string> backend_of;  // by row
@@ -128,6 +137,7 @@ class Report {
       const bool known = delegate.op < result_.ops.size() && result_.ops[delegate.op].delegate;
       backend_of.emplace(delegate.op, known ? delegate.backend : std::string());
     }
+    const std::unordered_set<uint32_t> with_regions = OpsWithRegions();
     std::unordered_map<std::string, size_t> shown;
     for (const OpRow& op : result_.ops) {
       const auto found = backend_of.find(op.id);
@@ -135,6 +145,8 @@ class Report {
       const std::string backend = found == backend_of.end() ? std::string() : found->second;
       std::string why = WhyNotObservable(backend);
       if (why.empty()) continue;
+      // A recording names no backend; its loops were seen.
+      if (backend.empty() && with_regions.contains(op.id)) continue;
       hidden_.emplace(op.id, why);
       const double wall_ns = static_cast<double>(std::max<int64_t>(op.total_ns, 0)) / Runs();
       hidden_ns_ += wall_ns;

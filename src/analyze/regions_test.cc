@@ -427,6 +427,33 @@ TEST(Regions, AboutADelegateThatHidesItsThreadsNothingIsClaimed) {
   EXPECT_DOUBLE_EQ(*report->run_efficiency, 70.0 / 80);
 }
 
+// A recording of a program of one's own: no backend has a name there.
+TEST(Regions, ACallOfUnknownBackendIsObservableWhereItsLoopsWereSeen) {
+  SyntheticProfile made;
+  made.BeginRun();
+  made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 0);
+  made.Region("2d_tile_2d", 40'000, Asked(2, 2),
+              {{.tid = 1, .busy_ns = 40'000}, {.tid = 2, .busy_ns = 30'000}}, 0);
+  made.Wait(10'000);
+  made.Leave();
+  made.Leaf(Category::kDelegateCall, "DELEGATE_CALL", 60'000, 3);
+  made.EndRun();
+  PerfResult result;
+  OperatorTable table = BuildOperators(made.profile, result.model, {});
+  result.ops = std::move(table.ops);
+  result.delegates = std::move(table.delegates);
+  const auto report = AnalyzeRegions(made.profile, result, {});
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->operators.size(), 2U);
+  EXPECT_DOUBLE_EQ(*report->operators[0].efficiency, 80.0 / 100);
+  EXPECT_EQ(*report->operators[0].serial_ns, 20'000);
+  EXPECT_EQ(report->operators[1].efficiency.missing().status, Status::kUnsupported);
+  ASSERT_EQ(report->not_observable.size(), 1U);
+  EXPECT_EQ(report->not_observable[0].wall_ns, 60'000);
+  EXPECT_EQ(*report->observable_ns, 50'000);
+  EXPECT_EQ(*report->serial_ns, 20'000);
+}
+
 TEST(Regions, WhoIsObservable) {
   EXPECT_EQ(WhyNotObservable("XnnpackBackend"), "");
   EXPECT_NE(WhyNotObservable("OpenvinoBackend").find("oneTBB"), std::string::npos);
