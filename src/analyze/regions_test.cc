@@ -445,6 +445,7 @@ TEST(Regions, ACallOfUnknownBackendIsObservableWhereItsLoopsWereSeen) {
   const auto report = AnalyzeRegions(made.profile, result, {});
   ASSERT_TRUE(report);
   ASSERT_EQ(report->operators.size(), 2U);
+  ASSERT_TRUE(report->operators[0].efficiency);
   EXPECT_DOUBLE_EQ(*report->operators[0].efficiency, 80.0 / 100);
   EXPECT_EQ(*report->operators[0].serial_ns, 20'000);
   EXPECT_EQ(report->operators[1].efficiency.missing().status, Status::kUnsupported);

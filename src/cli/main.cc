@@ -198,6 +198,7 @@ void AddPerf(CLI::App* command, PerfCommand* perf) {
                  "Look at parallel loops in the profiled runs: =wall (their time), =busy (and who "
                  "took part, how long; the default), =cpu (and CPU clocks, which cost most)")
       ->disable_flag_override(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->check(CLI::IsMember({"wall", "busy", "cpu"}));
   command->add_option("--output", options.output, "Write the result as JSON")->check(NotEmpty);
   command->add_option("--trace", options.trace, "Write a Perfetto trace")->check(NotEmpty);
@@ -265,6 +266,26 @@ void AddConvert(CLI::App* command, ConvertCommand* convert) {
   AddReadFlags(command, &convert->read);
 }
 
+// "--regions=" is as "--regions" to CLI11, which means busy.
+bool HasEmptyRegions(int argc, char** argv) {
+  char** const end = argv + argc;
+  const auto is = [](std::string_view wanted) {
+    return [wanted](std::string_view word) { return word == wanted; };
+  };
+  return std::any_of(argv, std::find_if(argv, end, is("--")), is("--regions="));
+}
+
+// "--regions busy model.pte" has the model "busy": what is meant, or "".
+std::string WhatRegionsMeans(int argc, char** argv) {
+  for (int i = 0; i + 1 < argc; ++i) {
+    const std::string_view next = argv[i + 1];
+    if (std::string_view(argv[i]) != "--regions") continue;
+    if (next != "wall" && next != "busy" && next != "cpu") continue;
+    return "it takes its value behind \"=\": --regions=" + std::string(next);
+  }
+  return "";
+}
+
 // A command without the file that it is about.
 int PrintMissing(const char* command, const char* what, const char* example) {
   return PrintError({ErrorCode::kInvalidArgument, std::string(command) + " needs " + what,
@@ -311,6 +332,9 @@ int Main(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+    if (app.got_subcommand("perf") && HasEmptyRegions(argc, argv)) {
+      throw CLI::ValidationError("--regions", "its value is empty: wall, busy or cpu");
+    }
   } catch (const CLI::Success& help_or_version) {
     std::ostringstream text;
     app.exit(help_or_version, text, text);
@@ -320,8 +344,10 @@ int Main(int argc, char** argv) {
     const std::string command = app.get_subcommands().empty()
                                     ? "inferprobe"
                                     : "inferprobe " + app.get_subcommands().front()->get_name();
+    const bool extra_word = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+    const std::string meant = extra_word ? WhatRegionsMeans(argc, argv) : std::string();
     return PrintError({ErrorCode::kInvalidArgument, TextOf(error),
-                       "`" + command + " --help` says what there is"});
+                       meant.empty() ? "`" + command + " --help` says what there is" : meant});
   }
   if (app.got_subcommand("worker")) return measure::RunWorker();
   if (app.got_subcommand("doctor")) return RunDoctorCommand(doctor);

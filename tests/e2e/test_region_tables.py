@@ -59,3 +59,28 @@ def test_without_regions_it_says_why(run: Run, results: pathlib.Path) -> None:
 
 def test_regions_and_events_exclude_each_other(run: Run, results: pathlib.Path) -> None:
     assert run("show", results / "regions.json", "--regions", "--events").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--regions=wall", "--regions=cpu"], "--regions: At Most 1 required but received 2"),
+        (["--regions", "--regions=busy"], "--regions: At Most 1 required but received 2"),
+        (["--regions="], "--regions: its value is empty: wall, busy or cpu"),
+        (["--regions=all"], "--regions: all not in {wall,busy,cpu}"),
+        (["--regions", "busy"], 'it takes its value behind "=": --regions=busy'),
+    ],
+)
+def test_how_closely_is_said_once_and_behind_a_sign(
+    run: Run, flags: list[str], message: str
+) -> None:
+    for words in [["model.pte", *flags], [*flags, "model.pte"]]:
+        done = run("perf", *words)
+        assert done.returncode == 2
+        assert message in done.stderr
+
+
+def test_a_model_may_be_named_like_the_flag(run: Run) -> None:
+    done = run("perf", "--", "--regions=")
+    assert done.returncode == 1
+    assert "cannot open --regions=" in done.stderr
