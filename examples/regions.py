@@ -12,22 +12,26 @@ import inferprobe
 
 
 def main(model: str) -> None:
-    result = inferprobe.run(model, iterations=20, threads=2, regions=True)
-    regions = result.regions
-    if isinstance(regions, inferprobe.Metric):  # this engine's loops are not seen: no empty list
+    regions = inferprobe.run(model, iterations=20, threads=2, regions=True).regions
+    if not regions:  # this engine's loops are not seen: no empty list
         print("regions:", regions)
         return
-    print(f"{regions.per_inference} regions a run, efficiency: {regions.efficiency}")
-    print("dropped:", regions.dropped)  # a count: zero means that none was lost
-    for region in regions[:5]:
+    # 0 dropped is a count, too: none was lost.
+    print(f"{regions.per_inference} regions a run, {regions.dropped} dropped")
+    print(f"efficiency: {regions.efficiency} of {regions.threads} threads")
+    for region in regions[:3]:
+        print(f"\n{region.where} in {region.operator}")
         print(
-            f"{region.where}: asked for {region.requested}, admitted {region.admitted}, "
-            f"seen {region.observed}"
+            f"  threads: {region.requested:.3g} asked for, {region.admitted:.3g} admitted,", end=""
         )
-        print("  wall:", region.wall_ns)
-        print("  busy:", region.busy_ns)
-        print("  idle, at most:", region.idle_core_ns)
-        print("  ipc:", region.ipc)  # n/a, and why: not zero
+        print(f" {region.observed} seen")
+        print(f"  wall: {region.wall_ns}, busy: {region.busy_ns}")
+        print(f"  idle, at most: {region.idle_core_ns}")
+        print(f"  ipc: {region.ipc}")  # n/a, and why: not zero
+
+    print("\nand the operators")
+    for operator in regions.operators:
+        print(f"  {operator.operator}: {operator.serial_ns} of {operator.wall_ns} on one thread")
 
 
 if __name__ == "__main__":

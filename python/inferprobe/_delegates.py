@@ -9,7 +9,7 @@ import sys
 from inferprobe import _core
 from inferprobe._error import Error
 from inferprobe._location import library_path
-from inferprobe._path import path_text
+from inferprobe._path import optional_path_text
 
 
 def set_profile_execution(enabled: bool, *, override_methods: bool = False) -> None:
@@ -32,7 +32,7 @@ def set_profile_format(name: str) -> None:
 
 def set_profile_path_prefix(folder: str | os.PathLike[str]) -> None:
     """The folder, which exists, of the files of "perfetto" and "trex"."""
-    _core.set_profile_path_prefix(path_text("folder", folder))
+    _core.set_profile_path_prefix(optional_path_text("folder", folder))
 
 
 def get_profile_execution() -> bool:

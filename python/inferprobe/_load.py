@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 from inferprobe import _core
-from inferprobe._error import Error
 from inferprobe._path import path_text
 from inferprobe._regions import Regions
 from inferprobe._result import Result
@@ -25,11 +24,8 @@ def load(path: str | os.PathLike[str]) -> Result:
 
 
 def regions(path: str | os.PathLike[str]) -> Regions:
-    """The parallel regions that a result, a trace or a recording holds.
+    """The parallel regions that a result, a trace or a recording holds: `load(path).regions`.
 
-    Raises Error as `load` does, and not_found where the file holds none.
+    Where it holds none they are false, with `why` and `hint`. Raises Error as `load` does.
     """
-    found = load(path).regions
-    if isinstance(found, Regions):
-        return found
-    raise Error("not_found", f"{path_text('path', path)}: no parallel regions: {found}", found.hint)
+    return load(path).regions

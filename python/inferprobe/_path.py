@@ -7,10 +7,13 @@ import os
 from inferprobe._error import Error
 
 
-def path_text(name: str, path: str | os.PathLike[str] | None) -> str:
-    """`path` as UTF-8 text, "" for None. `name` is that of the argument, for errors."""
-    if path is None:
-        return ""
+def optional_path_text(name: str, path: str | os.PathLike[str] | None) -> str:
+    """As `path_text`; "" for None."""
+    return "" if path is None else path_text(name, path)
+
+
+def path_text(name: str, path: str | os.PathLike[str]) -> str:
+    """`path` as UTF-8 text. `name` is that of the argument, for errors."""
     text = os.fsdecode(path)
     if "\0" in text:
         raise Error("invalid_argument", f"{name} holds a null character: {text!r}")

@@ -63,14 +63,27 @@ class Metric:
         return hash((str(self.value), self.why, self.kind, self.unit))
 
     def __str__(self) -> str:
+        """For people: rounded, as the tables are. `value` has all digits."""
         if self.why is not None:
             hint = f": {self.hint}" if self.hint else ""
             return f"n/a ({self.why.replace('_', ' ')}{hint})"
-        return f"{self.value} {self.unit}" if self.unit else str(self.value)
+        if self.unit in (None, "count", "ratio"):  # plain numbers
+            return _rounded(self.value, 3)
+        return f"{_rounded(self.value, 4)} {self.unit}"
 
     def __repr__(self) -> str:
         kind = f", {self.kind}" if self.kind else ""
         return f"<Metric {self}{kind}>"
+
+
+def _rounded(value: Any, digits: int) -> str:
+    """With so many digits, but never fewer than stand before the point."""
+    if isinstance(value, list):
+        return f"[{', '.join(_rounded(part, digits) for part in value)}]"
+    if isinstance(value, float):
+        large = 10**digits <= abs(value) < 1e16
+        return f"{value:,.0f}" if large else f"{value:.{digits}g}"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 class Section(Mapping[str, Any]):
@@ -96,10 +109,22 @@ class Section(Mapping[str, Any]):
         return len(self._content)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._content]
+        return sorted({*super().__dir__(), *self._content})
+
+    def __str__(self) -> str:
+        """Its values, one a line; of rows their number."""
+        return "\n".join(f"{key}: {_in_a_line(self[key])}" for key in self)
 
     def __repr__(self) -> str:
         return f"<{self._path or 'result'}: {', '.join(self._content)}>"
+
+
+def _in_a_line(value: Any) -> str:
+    if isinstance(value, Section):
+        return ", ".join(f"{key} {_in_a_line(value[key])}" for key in value)
+    if isinstance(value, list) and value and isinstance(value[0], Section):
+        return f"{len(value)} row{'' if len(value) == 1 else 's'}"
+    return str(value)
 
 
 def _is_figure(field: Field) -> bool:
@@ -142,12 +167,11 @@ class Result(Section):
         super().__init__(json.loads(text))
 
     @property
-    def regions(self) -> Regions | Metric:
-        """The parallel regions; a `Metric` that says why where there are none to show."""
+    def regions(self) -> Regions:
+        """The parallel regions; where they were not looked at, false, with `why` and `hint`."""
         from inferprobe._regions import Regions
 
-        content = self._content["regions"]
-        return Regions(content) if "rows" in content else self["regions"]
+        return Regions(self._content["regions"], self._content.get("ops", ()))
 
     def to_dict(self) -> dict[str, Any]:
         """The result JSON as plain Python objects; a copy."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from inferprobe import _core
 from inferprobe._error import Error
 from inferprobe._location import command_path
-from inferprobe._path import path_text
+from inferprobe._path import optional_path_text, path_text
 from inferprobe._result import Result
 
 if TYPE_CHECKING:
@@ -98,13 +98,13 @@ def run(
                 processes=processes,
                 threads=threads or 0,
                 seed=seed,
-                output=path_text("output", output),
-                trace=path_text("trace", trace),
-                etdump=path_text("etdump", etdump),
+                output=optional_path_text("output", output),
+                trace=optional_path_text("trace", trace),
+                etdump=optional_path_text("etdump", etdump),
                 force=force,
                 levels=levels,
                 profile_format=profile_format,
-                profile_path_prefix=path_text("profile_path_prefix", profile_path_prefix),
+                profile_path_prefix=optional_path_text("profile_path_prefix", profile_path_prefix),
                 delegates=chosen,
                 regions=_detail(regions),
             )

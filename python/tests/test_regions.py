@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import runpy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import inferprobe
 import pytest
-from inferprobe import Error, Location, Metric, Regions, Result
+from inferprobe import Error, Location, Metric, Region, Regions, Result
 
 MISSING = {"status": "not_requested", "hint": "--regions=cpu reads the CPU clocks"}
 
@@ -22,20 +23,30 @@ ROW: dict[str, Any] = {
     "process_cpu_ns": MISSING, "worker_cpu_ns": MISSING, "cpu_utilization": MISSING,
     "ipc": MISSING, "llc_miss_rate": MISSING, "counters": {"cycles": MISSING},
 }  # fmt: skip
+OPS: list[dict[str, Any]] = [
+    {"id": 0, "name": "forward", "instruction": MISSING},
+    {"id": 1, "name": "XnnpackBackend #0", "instruction": 3},
+    {"id": 2, "name": "aten::addmm.out", "instruction": 7},
+    {"id": 3, "name": "aten::addmm.out", "instruction": 12},
+]
+OPERATOR: dict[str, Any] = {
+    "op": 1, "regions_per_run": 29.25, "requested": 2, "wall_ns": 375041.5, "in_regions_ns": 3e5,
+    "efficiency": 0.58345, "serial_ns": 268000, "idle_core_ns": MISSING,
+}  # fmt: skip
 REGIONS: dict[str, Any] = {
     "detail": "busy", "runs": 60, "threads": 2, "per_inference": 38, "mean_per_inference": 38,
     "dropped": 3, "efficiency": 0.71, "process_cpu_ns": MISSING,
     "rows": [ROW, {k: v for k, v in ROW.items() if k != "location"}],
+    "operators": [OPERATOR, OPERATOR | {"op": 2}, OPERATOR | {"op": 3}], "not_observable": [],
 }  # fmt: skip
 
 
-def of(regions: Any) -> Any:
-    return Result(json.dumps({"regions": regions})).regions
+def of(regions: Any) -> Regions:
+    return Result(json.dumps({"regions": regions, "ops": OPS})).regions
 
 
 def test_rows_are_objects() -> None:
     regions = of(REGIONS)
-    assert isinstance(regions, Regions)
     assert (len(regions), regions.dropped, regions.per_inference.value) == (2, 3, 38)
     assert regions.efficiency.value == 0.71
     region = regions[0]
@@ -46,7 +57,8 @@ def test_rows_are_objects() -> None:
     assert isinstance(region.requested, int)
     assert region.wall_ns.value == 21000
     assert region.wall_ns.unit == "ns"
-    assert region.busy_ns.value == [20700, 0]
+    assert (region.busy_ns.value, region.busy_ns.unit) == ([20700, 0], "ns")
+    assert (region.busy_ns.kind, region.worker_cpu_ns.kind) == ("host_wall", "host_cpu")
     assert [row.index for row in regions[:1]] == [7]
     assert not region.nested_inline
 
@@ -69,8 +81,49 @@ def test_no_thread_took_part() -> None:
 
 def test_without_regions_there_is_a_reason() -> None:
     regions = of({"status": "not_requested", "hint": "perf --regions"})
-    assert isinstance(regions, Metric)
-    assert (regions.value, regions.why) == (None, "not_requested")
+    hint = "perf --regions, or run(..., regions=True)"
+    assert not regions
+    assert (regions.why, regions.hint) == ("not_requested", hint)
+    assert str(regions) == f"n/a (not requested: {hint})"
+    assert repr(regions) == f"<Regions: n/a (not requested: {hint})>"
+    assert not hasattr(regions, "no_such_thing")
+    dir(regions)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        list,
+        len,
+        lambda regions: regions[0],
+        lambda regions: regions[:1],
+        lambda regions: regions.rows,
+        lambda regions: regions.dropped,
+        lambda regions: regions.efficiency,
+        lambda regions: regions.operators,
+    ],
+)
+def test_what_was_not_looked_at_is_no_empty_list(use: Callable[[Regions], object]) -> None:
+    with pytest.raises(Error, match=r"^no parallel regions: unsupported \(load later\)$") as none:
+        use(of({"status": "unsupported", "hint": "load later"}))
+    assert (none.value.code, none.value.hint) == ("unsupported", "load later")
+
+
+def test_a_program_without_regions_was_looked_at() -> None:
+    regions = of(REGIONS | {"rows": []})
+    assert (bool(regions), len(regions), regions.why) == (True, 0, None)
+
+
+def test_regions_and_operators_have_the_names_of_the_tables() -> None:
+    nowhere = {key: value for key, value in ROW.items() if key != "op"}
+    regions = of(REGIONS | {"rows": [ROW, ROW | {"op": 3}, ROW | {"op": 99}, nowhere]})
+    names = ["XnnpackBackend #0", "aten::addmm.out [12]", None, None]
+    assert [region.operator for region in regions] == names
+    assert [row.operator for row in regions.operators] == [
+        "XnnpackBackend #0",
+        "aten::addmm.out [7]",
+        "aten::addmm.out [12]",
+    ]
 
 
 def test_they_print_as_a_table() -> None:
@@ -78,8 +131,48 @@ def test_they_print_as_a_table() -> None:
     assert lines[0].split("  ")[-1] == "where"
     assert "0.0 us" in lines[1]
     assert "2 / 2 / 1.5" in lines[1]
+    assert lines[1].endswith("  2d_tile_2d_dynamic in XnnpackBackend #0")
     assert repr(of(REGIONS)) == "<Regions: 2 rows, 3 dropped>"
-    assert repr(of(REGIONS)[0]) == "<Region 2d_tile_2d_dynamic: 21000 ns, 2 / 2 / 1.5 threads>"
+    assert repr(of(REGIONS)[0]) == (
+        "<Region 2d_tile_2d_dynamic in XnnpackBackend #0: 21,000 ns, 2 / 2 / 1.5 threads>"
+    )
+
+
+def test_figures_print_rounded_and_counts_without_a_unit() -> None:
+    region = of(REGIONS | {"rows": [ROW | {"observed": 1.0123, "busy_ns": [20712.7, 0.5]}]})[0]
+    assert str(region.observed) == "1.01"
+    assert str(region.busy_utilization) == "0.5"
+    assert str(region.busy_ns) == "[20,713, 0.5] ns"
+    assert str(of(REGIONS).per_inference) == "38"
+    assert region.observed.value == 1.0123
+
+
+def test_an_operator_prints_its_figures() -> None:
+    assert str(of(REGIONS).operators[0]).splitlines() == [
+        "operator: XnnpackBackend #0",
+        "op: 1",
+        "regions_per_run: 29.2",
+        "requested: 2",
+        "wall_ns: 375,042 ns",
+        "in_regions_ns: 300,000 ns",
+        "efficiency: 0.583",
+        "serial_ns: 268,000 ns",
+        "idle_core_ns: n/a (not requested: --regions=cpu reads the CPU clocks)",
+    ]
+
+
+@pytest.mark.parametrize("thing", [of(REGIONS), of(REGIONS)[0], of(REGIONS).operators[0]])
+def test_dir_has_everything_once(thing: Regions | Region) -> None:
+    names = list(thing.__dir__())
+    assert len(names) == len(set(names))
+    assert {"operators", "efficiency"} <= set(names) or {"operator", "wall_ns"} <= set(names)
+
+
+@pytest.mark.parametrize("path", [5, None])
+def test_what_is_no_path_is_told_its_type(path: Any) -> None:
+    for opened in (inferprobe.regions, inferprobe.load, inferprobe.run):
+        with pytest.raises(TypeError, match=type(path).__name__):
+            opened(path)
 
 
 @pytest.mark.parametrize("regions", ["all", "", 1, None])
@@ -90,7 +183,6 @@ def test_an_unknown_detail_is_refused(regions: Any, samples: Path) -> None:
 
 def test_they_are_off_by_default(samples: Path) -> None:
     result = inferprobe.run(samples / "vision_xnnpack.pte", iterations=3, warmup=0)
-    assert isinstance(result.regions, Metric)
     assert result.regions.why == "not_requested"
 
 
@@ -106,8 +198,8 @@ def test_a_run_has_them_and_its_files_too(samples: Path, tmp_path: Path) -> None
         trace=trace,
     )
     regions = result.regions
-    assert isinstance(regions, Regions)
     assert len(regions) > 0
+    assert any(f" in {region.operator}, region" in str(result) for region in regions)
     assert regions.dropped == 0
     assert all(region.requested == 2 for region in regions)
     assert regions[0].ipc.value is None
@@ -120,8 +212,10 @@ def test_a_run_has_them_and_its_files_too(samples: Path, tmp_path: Path) -> None
 def test_a_file_without_them_says_so(samples: Path, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     inferprobe.run(samples / "vision_xnnpack.pte", iterations=3, warmup=0, output=path)
+    regions = inferprobe.regions(path)
+    assert regions.why == inferprobe.load(path).regions.why == "not_requested"
     with pytest.raises(Error, match="no parallel regions") as none:
-        inferprobe.regions(path)
+        list(regions)
     assert none.value.code == "not_found"
 
 
@@ -129,5 +223,9 @@ def test_the_example_runs(samples: Path, capsys: pytest.CaptureFixture[str]) -> 
     example = samples.parent / "examples" / "regions.py"
     runpy.run_path(str(example))["main"](str(samples / "vision_xnnpack.pte"))
     text = capsys.readouterr().out
-    assert "dropped: 0" in text
+    assert " regions a run, " in text
+    assert ", 0 dropped" in text
+    assert "of 2 threads" in text
+    assert " in XnnpackBackend #0\n" in text
     assert "ipc: n/a (not requested" in text
+    assert "0 count" not in text and " count\n" not in text
