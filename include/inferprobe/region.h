@@ -34,7 +34,8 @@ namespace inferprobe {
 enum class RegionDetail : uint8_t {
   kWall,      // two readings of the clock
   kBusy,      // and who took part, how long and on which CPU
-  kCpuClock,  // and the CPU clocks of the process and of each participant: syscalls
+  kCpuClock,  // and the CPU clocks of the process and of each participant: syscalls, of which a
+              // participant makes two, and at most one more every 20 us
 };
 
 // The process's CPU clock learns with a delay what other threads do now: of a shorter region it
@@ -60,8 +61,10 @@ struct RegionParticipant {
   uint32_t chunks = 0;
   int32_t first_cpu = -1;  // -1: this system does not tell
   int32_t last_cpu = -1;
-  uint32_t migrations = 0;   // seen from chunk to chunk: a lower bound
-  uint64_t cpu_time_ns = 0;  // of its thread's CPU clock
+  uint32_t migrations = 0;  // seen from chunk to chunk: a lower bound
+  // Of its thread's CPU clock, between readings inside its busy time. kBelowResolution: it was busy
+  // for less than 20 us, or the last reading leaves out more than 5 % of what it was busy.
+  uint64_t cpu_time_ns = 0;
   Status cpu_time_status = Status::kNotRequested;
 };
 

@@ -44,9 +44,10 @@ RegionParticipant ParticipantOf(const Frame& frame, const Place& place,
   participant.last_cpu = place.last_cpu;
   participant.migrations = place.migrations;
   if (frame.detail == RegionDetail::kCpuClock) {
-    const bool valid = place.cpu_start_ns != kNoCpuTime && place.cpu_end_ns != kNoCpuTime;
-    participant.cpu_time_status = valid ? Status::kValid : Status::kUnsupported;
-    if (valid) participant.cpu_time_ns = place.cpu_end_ns - place.cpu_start_ns;
+    participant.cpu_time_status = CpuTimeStatus(place);
+    if (participant.cpu_time_status == Status::kValid) {
+      participant.cpu_time_ns = place.cpu_end_ns - place.cpu_start_ns;
+    }
   }
   return participant;
 }
@@ -138,6 +139,14 @@ void Deliver(const ParallelRegionCollector::Impl& impl, const ParallelRegionEven
 
 constinit thread_local CurrentWork t_work;
 
+Status CpuTimeStatus(const Place& place) {
+  if (place.cpu_start_ns == kNoCpuTime) return Status::kUnsupported;
+  if (place.cpu_end_ns == kNoCpuTime) return Status::kBelowResolution;
+  const auto busy = static_cast<double>(static_cast<int64_t>(place.end_ticks - place.start_ticks));
+  const auto after = static_cast<double>(static_cast<int64_t>(place.end_ticks - place.cpu_ticks));
+  return after <= kMostBusyWithoutCpuTime * busy ? Status::kValid : Status::kBelowResolution;
+}
+
 void ForgetThreadsAtFork() {
   static const bool done = [] {
     base::OnFork(nullptr, nullptr, [] { t_work.thread_id = 0; });
@@ -164,6 +173,8 @@ void BeginRegion(Frame* frame, ParallelRegionCollector* collector, const Describ
   frame->instruction = parent != nullptr ? parent->instruction : t_work.instruction;
   if (frame->detail == RegionDetail::kCpuClock) {
     frame->process_cpu_start_ns = base::ProcessCpuNs().value_or(kNoCpuTime);
+    frame->cpu_reading_ticks =
+        static_cast<uint64_t>(static_cast<double>(kCpuReadingNs) / Clock().ns_per_tick);
   }
   frame->start_ticks = NowTicks();
 }
@@ -182,24 +193,31 @@ void Enter(Frame* frame) noexcept {
   place->thread_id = ThisThread();
   place->first_cpu = cpu;
   place->last_cpu = cpu;
-  if (frame->detail == RegionDetail::kCpuClock) {
-    place->cpu_start_ns = base::ThreadCpuNs().value_or(kNoCpuTime);
-  }
   place->start_ticks = NowTicks();
   place->end_ticks = place->start_ticks;
+  if (frame->detail != RegionDetail::kCpuClock) return;
+  // Between the readings of the other clock, here and at the end of a chunk: what the CPU clock
+  // counts is a part of the busy time, with the readings themselves.
+  place->cpu_start_ns = base::ThreadCpuNs().value_or(kNoCpuTime);
+  place->cpu_end_ns = kNoCpuTime;
+  place->cpu_ticks = NowTicks();
 }
 
 void EndChunk(Frame* frame, Place* place, uint64_t iterations) noexcept {
-  place->end_ticks = NowTicks();
+  uint64_t now = NowTicks();
+  if (frame->detail == RegionDetail::kCpuClock &&
+      now - place->cpu_ticks >= frame->cpu_reading_ticks) {
+    place->cpu_end_ns = base::ThreadCpuNs().value_or(kNoCpuTime);
+    now = NowTicks();
+    place->cpu_ticks = now;
+  }
+  place->end_ticks = now;
   place->iterations += iterations;
   ++place->chunks;
   const int32_t cpu = base::CurrentCpu();
   if (cpu != place->last_cpu) {
     place->last_cpu = cpu;
     ++place->migrations;
-  }
-  if (frame->detail == RegionDetail::kCpuClock) {
-    place->cpu_end_ns = base::ThreadCpuNs().value_or(kNoCpuTime);
   }
 }
 

@@ -14,7 +14,7 @@
 //
 // Nothing here allocates, locks or throws. How much a chunk costs depends on the collector's
 // detail: kWall nothing but two stores; kBusy one reading of the clock, the first chunk of a thread
-// two.
+// two; kCpuClock the same, and a system call for the first chunk and for one every kCpuReadingNs.
 //
 // The rule that people break: between the last chunk of a participant and EndRegion() stands the
 // pool's own synchronisation. A pool that a sanitizer does not see must tell it.
@@ -33,15 +33,22 @@
 namespace inferprobe::regions {
 
 constexpr size_t kMaxPlaces = 128;
-constexpr uint64_t kNoCpuTime = UINT64_MAX;  // this system has no such clock
+constexpr uint64_t kNoCpuTime = UINT64_MAX;  // not read, or this system has no such clock
+
+// A participant's CPU clock is read that often at most: a reading is a system call, and after each
+// of many short chunks the calls would be all that is measured.
+constexpr uint64_t kCpuReadingNs = 20'000;
+// Its CPU time is one of what it was busy where the last reading leaves out no more than that.
+constexpr double kMostBusyWithoutCpuTime = 0.05;
 
 // A participant's part, on a cache line of its own.
 struct alignas(64) Place {
   uint64_t start_ticks;
   uint64_t end_ticks;
   uint64_t iterations;
-  uint64_t cpu_start_ns;  // kNoCpuTime: there is none
-  uint64_t cpu_end_ns;
+  uint64_t cpu_start_ns;  // kNoCpuTime: there is no such clock
+  uint64_t cpu_end_ns;    // kNoCpuTime: not read again since
+  uint64_t cpu_ticks;     // when it was read last
   int64_t thread_id;
   uint32_t chunks;
   uint32_t migrations;
@@ -80,9 +87,13 @@ struct Frame {
   Place* outer_place = nullptr;
   uint64_t start_ticks = 0;
   uint64_t process_cpu_start_ns = 0;
+  uint64_t cpu_reading_ticks = 0;        // kCpuReadingNs
   std::atomic<uint32_t> entered{0};      // may pass kMaxPlaces
   std::array<Place, kMaxPlaces> places;  // the first `entered` are filled; not initialised
 };
+
+// Whether the readings of its CPU clock tell what the participant did.
+INFERPROBE_API Status CpuTimeStatus(const Place& place);
 
 // Ids of threads are kept with them: from now on a forked child asks for its own.
 void ForgetThreadsAtFork();

@@ -4,14 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "inferprobe/clock.h"
 #include "inferprobe/parallel_for.h"
-#include "regions/gate.h"
 
 namespace inferprobe::regions {
 namespace {
@@ -133,6 +137,61 @@ TEST(Frame, AChunkThatThrowsEndsWithoutIterations) {
   EXPECT_EQ(event.participants[0].iterations, 0U);
 }
 
+#if defined(__linux__)
+
+// The calling thread stays on the CPU that it is on, or goes to the one that is given.
+class Pinned {
+ public:
+  explicit Pinned(int cpu) {
+    EXPECT_EQ(sched_getaffinity(0, sizeof before_, &before_), 0);
+    MoveTo(cpu);
+  }
+  ~Pinned() { sched_setaffinity(0, sizeof before_, &before_); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+  void MoveTo(int cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    EXPECT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  [[nodiscard]] std::optional<int> Other(int than) const {
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (cpu != than && CPU_ISSET(cpu, &before_)) return cpu;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  cpu_set_t before_{};
+};
+
+TEST(Frame, CountsChangesOfCpuFromChunkToChunk) {
+  const int here = sched_getcpu();
+  Pinned pinned(here);
+  const std::optional<int> other = pinned.Other(here);
+  ParallelRegionCollector regions;
+  Frame frame;
+  BeginRegion(&frame, &regions, {});
+  for (int i = 0; i < 2; ++i) const Chunk stays(&frame);
+  EXPECT_EQ(frame.places[0].migrations, 0U);
+  if (other) {
+    pinned.MoveTo(*other);
+  } else {
+    frame.places[0].last_cpu = here + 1;  // as if it came from there
+  }
+  for (int i = 0; i < 2; ++i) const Chunk moved(&frame);
+  EndRegion(&frame);
+  const ParallelRegionReport report = regions.Report();
+  const RegionParticipant participant = TheEvent(report).participants[0];
+  EXPECT_EQ(participant.migrations, 1U);
+  EXPECT_EQ(participant.first_cpu, here);
+  EXPECT_EQ(participant.last_cpu, other.value_or(here));
+}
+
+#endif  // __linux__
+
 TEST(Frame, AParallelForInAPoolsChunkHasItAsParent) {
   ParallelRegionCollector regions;
   CpuExecutor executor(2);
@@ -152,62 +211,6 @@ TEST(Frame, AParallelForInAPoolsChunkHasItAsParent) {
   for (size_t i = 1; i < 4; ++i) {
     EXPECT_EQ(report.events[i].parent_region_id, report.events[0].region_id);
   }
-}
-
-// The length is made up, so that no machine is too slow or too fast.
-ParallelRegionReport ReportOfCpuClocks(double wall_ns, int32_t admitted) {
-  ParallelRegionCollector regions(RegionCollectorOptions{.detail = RegionDetail::kCpuClock});
-  Frame frame;
-  BeginRegion(&frame, &regions, {.requested = 2});
-  frame.admitted = admitted;
-  {
-    const Chunk chunk(&frame);
-  }
-  frame.start_ticks =
-      NowTicks() - static_cast<uint64_t>(static_cast<int64_t>(wall_ns / Clock().ns_per_tick));
-  EndRegion(&frame);
-  return regions.Report();
-}
-
-TEST(CpuClock, SaysNothingOfAShortRegion) {
-  // Begins in a minute: short in whatever time this takes.
-  const ParallelRegionReport report = ReportOfCpuClocks(-60e9, 2);
-  const ParallelRegionEvent event = TheEvent(report);
-  EXPECT_EQ(event.wall_time_ns, 0U);
-  EXPECT_EQ(event.process_cpu_time_ns, 0U);
-  EXPECT_FALSE(event.cpu_utilization.has_value());
-#if defined(_WIN32)
-  EXPECT_EQ(event.process_cpu_status, Status::kUnsupported);
-  EXPECT_EQ(event.participants[0].cpu_time_status, Status::kUnsupported);
-#else
-  EXPECT_EQ(event.process_cpu_status, Status::kBelowResolution);
-  EXPECT_EQ(event.cpu_utilization_status, Status::kBelowResolution);
-  EXPECT_EQ(event.participants[0].cpu_time_status, Status::kValid);  // a thread's own does not lag
-  EXPECT_TRUE(event.worker_cpu_time_ns().has_value());
-#endif
-}
-
-TEST(CpuClock, IsOverWallAndAdmittedThreads) {
-  const ParallelRegionReport report = ReportOfCpuClocks(2e6, 2);
-  const ParallelRegionEvent event = TheEvent(report);
-#if defined(_WIN32)
-  EXPECT_EQ(event.process_cpu_status, Status::kUnsupported);
-  EXPECT_EQ(event.cpu_utilization_status, Status::kUnsupported);
-  EXPECT_FALSE(event.cpu_utilization.has_value());
-#else
-  ASSERT_EQ(event.process_cpu_status, Status::kValid);
-  EXPECT_GT(event.process_cpu_time_ns, 0U);
-  ASSERT_TRUE(event.cpu_utilization.has_value());
-  EXPECT_DOUBLE_EQ(*event.cpu_utilization, static_cast<double>(event.process_cpu_time_ns) /
-                                               (2 * static_cast<double>(event.wall_time_ns)));
-#endif
-}
-
-TEST(CpuClock, IsOfNobodyWhereNobodyTookPart) {
-  const ParallelRegionReport report = ReportOfCpuClocks(2e6, 0);
-  const ParallelRegionEvent event = TheEvent(report);
-  EXPECT_FALSE(event.cpu_utilization.has_value());
-  EXPECT_NE(event.cpu_utilization_status, Status::kValid);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // N calls of one loop, for a tool that counts instructions or system calls:
 //   region_instructions run|disabled|busy N
+//   region_instructions cpu N                 // each of 128 chunks, with CPU clocks
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -16,8 +17,9 @@ __attribute__((noinline)) void Run(const inferprobe::ExecutorView& view, long n)
   for (long i = 0; i < n; ++i) view.executor().Run(8, 4, Body, view.limit());
 }
 
-__attribute__((noinline)) void Parallel(const inferprobe::ExecutorView& view, long n) {
-  for (long i = 0; i < n; ++i) inferprobe::ParallelFor(view, 8, 4, Body, "a label");
+__attribute__((noinline)) void Parallel(const inferprobe::ExecutorView& view, int64_t total,
+                                        long n) {
+  for (long i = 0; i < n; ++i) inferprobe::ParallelFor(view, total, 4, Body, "a label");
 }
 
 }  // namespace
@@ -28,12 +30,18 @@ int main(int argc, char** argv) {
   const long n = std::strtol(argv[2], nullptr, 10);
   inferprobe::CpuExecutor executor(1);
   std::optional<inferprobe::ParallelRegionCollector> regions;
-  if (what == "busy") regions.emplace(inferprobe::RegionCollectorOptions{.capacity = 16});
+  const bool cpu = what == "cpu";
+  if (cpu || what == "busy") {
+    inferprobe::RegionCollectorOptions options;
+    options.capacity = 16;
+    if (cpu) options.detail = inferprobe::RegionDetail::kCpuClock;
+    regions.emplace(options);
+  }
   const inferprobe::ExecutorView view(executor, regions ? &*regions : nullptr);
   if (what == "run") {
     Run(view, n);
   } else {
-    Parallel(view, n);
+    Parallel(view, cpu ? 4 * 128 : 8, n);
   }
   return 0;
 }

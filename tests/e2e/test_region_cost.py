@@ -38,8 +38,8 @@ def test_on_is_more() -> None:
     assert per_call("busy") - per_call("run") > 100
 
 
-def system_calls(what: str, n: int) -> int:
-    traced = ["strace", "-f", "-qq", "-o", "/dev/stdout", str(PROGRAM), what, str(n)]
+def system_calls(what: str, n: int, *flags: str) -> int:
+    traced = ["strace", "-f", "-qq", "-o", "/dev/stdout", *flags, str(PROGRAM), what, str(n)]
     done = subprocess.run(traced, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return len(done.stdout.splitlines())
@@ -49,3 +49,14 @@ def system_calls(what: str, n: int) -> int:
 def test_a_thousand_loops_make_no_system_call(what: str) -> None:
     needs("strace")
     assert abs(system_calls(what, 1001) - system_calls(what, 1)) < 100
+
+
+def test_cpu_clocks_are_not_read_after_each_short_chunk() -> None:
+    needs("strace")
+    loops = 200  # of 128 chunks that do nothing, on one thread
+    reading = "-e", "trace=clock_gettime"
+    calls = system_calls("cpu", loops + 1, *reading) - system_calls("cpu", 1, *reading)
+    print(f"{calls / loops:.2f} readings a loop")
+    # Two of the process, one or two of the participant; more only where a loop is held up on its
+    # way: each further reading takes 20 us.
+    assert 3 * loops <= calls <= 8 * loops

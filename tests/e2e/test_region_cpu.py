@@ -41,7 +41,10 @@ def test_each_detail_has_its_figures(run: Run, samples: pathlib.Path, detail: st
             assert len(row["busy_ns"]) == len(row["participants"])
             assert len(row["busy_ns"]) <= 2
         if detail == "cpu":
-            assert len(row["worker_cpu_ns"]) == len(row["busy_ns"])
+            if isinstance(row["worker_cpu_ns"], dict):  # too short to read that clock
+                assert row["worker_cpu_ns"]["status"] == "below_resolution"
+            else:
+                assert len(row["worker_cpu_ns"]) == len(row["busy_ns"])
         else:
             assert row["process_cpu_ns"]["status"] == "not_requested"
 
