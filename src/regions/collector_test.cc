@@ -206,6 +206,8 @@ TEST(Collector, AThrowingCallbackDoesNotFailTheLoop) {
       .callback = [](const ParallelRegionEvent&) { throw std::runtime_error("it must not"); }});
   RunMany(&regions, 2);
   EXPECT_EQ(regions.dropped(), 2U);
+  regions.Clear();
+  EXPECT_EQ(regions.dropped(), 0U);
 }
 
 }  // namespace

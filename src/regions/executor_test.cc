@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "inferprobe/parallel_for.h"
+#include "inferprobe/region.h"
 #include "regions/gate.h"
 
 namespace inferprobe {
@@ -218,6 +220,16 @@ TEST(Executor, ServesManyCallersAtOnce) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(sum.load(), 6 * 200 * 45);
+}
+
+// Threads that were woken for a loop and came after its end are free for the next one. How many of
+// the loops end before that, the machine decides; in the end all threads are free.
+TEST(Executor, AWakeUpThatCameTooLateIsForgotten) {
+  CpuExecutor executor(4);
+  for (int i = 0; i < 2000; ++i) executor.Run(4, 1, [](int64_t, int64_t) {});
+  ParallelRegionCollector regions;
+  ParallelFor(ExecutorView(executor, &regions), 4, 1, [](int64_t, int64_t) {});
+  EXPECT_EQ(regions.Report().events.at(0).admitted_threads, 4);
 }
 
 // A caller whose loop is done does not wait for threads that never came.
