@@ -40,6 +40,7 @@ struct LoopTuningOptions {
   int rounds = 15;
   double block_s = 0.01;  // a round repeats a candidate's loop for that long
   // Looked at after each candidate's first run; a candidate whose outputs are wrong cannot win.
+  // Without it nobody looks, and the recommendation says so.
   std::function<bool()> outputs_are_right;
   uint64_t seed = 0;  // of the order of the rounds
 };
@@ -51,9 +52,10 @@ struct LoopTuningRow {
   double ratio = 1;
   double ratio_low = 1;
   double ratio_high = 1;
-  bool outputs_are_right = true;
+  std::optional<bool> outputs_are_right;  // nullopt: not checked
   std::string verdict;  // "baseline", "faster", "slower", "no_difference", "wrong_outputs", ...
-  // Of one run more, with its regions looked at; nullopt: no region was seen.
+  // Over the outermost regions of one run more; nullopt: none was seen, or not all of them, or not
+  // all that took part in them.
   std::optional<double> busy_utilization;
   std::optional<uint64_t> idle_core_ns;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -69,17 +70,24 @@ double Block(CpuExecutor& executor, const Loop& loop, const LoopCandidate& candi
   return std::max(analyze::Quantile(analyze::Sorted(loops_ms), 0.5), 1e-6);
 }
 
+// Sums over all outermost regions, or nothing: a part of them would look like the whole.
 void Explain(CpuExecutor& executor, const Loop& loop, LoopTuningRow* row) {
   ParallelRegionCollector regions;
   loop(ExecutorView(executor, &regions, row->candidate.threads), row->candidate.grain);
+  const ParallelRegionReport report = regions.Report();
+  if (report.dropped > 0) return;
   double busy = 0;
   double whole = 0;
-  for (const ParallelRegionEvent& region : regions.Report().events) {
-    if (region.nested_inline || !region.busy_ns()) continue;
+  std::optional<uint64_t> idle;
+  for (const ParallelRegionEvent& region : report.events) {
+    // A region in the body of another is a part of that one.
+    if (region.nested_inline || region.parent_region_id) continue;
+    if (!region.busy_ns() || !region.idle_core_ns()) return;
     busy += static_cast<double>(*region.busy_ns());
     whole += static_cast<double>(region.wall_time_ns) * region.admitted_threads;
-    row->idle_core_ns = row->idle_core_ns.value_or(0) + region.idle_core_ns().value_or(0);
+    idle = idle.value_or(0) + *region.idle_core_ns();
   }
+  row->idle_core_ns = idle;
   if (whole > 0) row->busy_utilization = busy / whole;
 }
 
@@ -97,8 +105,8 @@ Result<LoopTuning> TuneLoop(CpuExecutor& executor, const Loop& loop,
     row.candidate = candidate;
     // Also warms up.
     loop(ExecutorView(executor, nullptr, candidate.threads), candidate.grain);
-    row.outputs_are_right = !options.outputs_are_right || options.outputs_are_right();
-    made.wrong_outputs = !row.outputs_are_right;
+    if (options.outputs_are_right) row.outputs_are_right = options.outputs_are_right();
+    made.wrong_outputs = row.outputs_are_right == false;
     Explain(executor, loop, &row);
   }
   if (judged.candidates[0].wrong_outputs) {
@@ -135,6 +143,7 @@ Result<LoopTuning> TuneLoop(CpuExecutor& executor, const Loop& loop,
   tuning.confidence = judged.confidence;
   tuning.best = judged.best;
   tuning.recommendation = std::move(judged.recommendation);
+  if (!options.outputs_are_right) tuning.recommendation += "; outputs not checked";
   return tuning;
 }
 

@@ -1,12 +1,17 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "inferprobe/parallel_for.h"
+#include "inferprobe/region.h"
 #include "inferprobe/tune.h"
+#include "regions/gate.h"
 
 namespace inferprobe {
 namespace {
@@ -62,8 +67,86 @@ TEST(TuneLoop, WrongOutputsDoNotWin) {
       options);
   ASSERT_TRUE(tuning) << tuning.error().message;
   EXPECT_EQ(tuning->rows[1].verdict, "wrong_outputs");
-  EXPECT_FALSE(tuning->rows[1].outputs_are_right);
+  EXPECT_EQ(tuning->rows[0].outputs_are_right, true);
+  EXPECT_EQ(tuning->rows[1].outputs_are_right, false);
   EXPECT_FALSE(tuning->best);
+  EXPECT_EQ(tuning->recommendation.find("not checked"), std::string::npos);
+}
+
+TEST(TuneLoop, OutputsThatNobodyCheckedAreNotRight) {
+  CpuExecutor executor(1);
+  const auto tuning = TuneLoop(executor, SlowAtGrain1, TwoGrains());
+  ASSERT_TRUE(tuning) << tuning.error().message;
+  EXPECT_EQ(tuning->rows[1].outputs_are_right, std::nullopt);
+  const std::string& text = tuning->recommendation;
+  EXPECT_TRUE(text.ends_with("; outputs not checked")) << text;
+}
+
+void Nothing(int64_t, int64_t) {}
+
+// Of the regions that the loop of a run has, some are not known.
+struct Unknown {
+  const char* name;
+  int threads;
+  void (*loop)(const ExecutorView& view, int64_t grain);
+};
+
+class NotAllKnown : public testing::TestWithParam<Unknown> {};
+
+TEST_P(NotAllKnown, IsNoExplanation) {
+  CpuExecutor executor(GetParam().threads);
+  LoopTuningOptions options = TwoGrains();
+  options.rounds = 3;
+  const auto tuning = TuneLoop(executor, GetParam().loop, options);
+  ASSERT_TRUE(tuning) << tuning.error().message;
+  EXPECT_FALSE(tuning->rows[0].busy_utilization);
+  EXPECT_FALSE(tuning->rows[0].idle_core_ns);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TuneLoop, NotAllKnown,
+    testing::Values(Unknown{"MoreThanTheCollectorHolds", 1,
+                            [](const ExecutorView& view, int64_t) {
+                              for (size_t i = 0; i <= RegionCollectorOptions{}.capacity; ++i) {
+                                ParallelFor(view, 1, 1, Nothing);
+                              }
+                            }},
+                    Unknown{"MoreParticipantsThanPlaces",
+                            std::max(8, static_cast<int>(std::thread::hardware_concurrency())) + 1,
+                            [](const ExecutorView& view, int64_t) {
+                              ParallelFor(view, 1, 1, Nothing);  // that alone would be
+                              regions::Gate all;
+                              const int threads = view.executor().threads();
+                              ParallelFor(view, threads, 1,
+                                          [&](int64_t, int64_t) { all.ArriveAndWaitFor(threads); });
+                            }}),
+    [](const auto& param_info) { return param_info.param.name; });
+
+// Both threads work, and all that one executor does is done in a body of the other's.
+TEST(TuneLoop, ARegionInAnotherIsInNoSum) {
+  CpuExecutor executor(2);
+  CpuExecutor inner(4);
+  LoopTuningOptions options = TwoGrains();
+  options.candidates = {{.grain = 1}};
+  uint64_t wall_ns = 0;
+  const auto tuning = TuneLoop(
+      executor,
+      [&](const ExecutorView& view, int64_t grain) {
+        const auto from = std::chrono::steady_clock::now();
+        ParallelFor(view, 1, grain, [&](int64_t, int64_t) {
+          // Four threads asked for, of which three do nothing: three times as long.
+          ParallelFor(ExecutorView(inner, view.regions()), 1, 1,
+                      [](int64_t, int64_t) { Spin(std::chrono::microseconds(100)); });
+        });
+        if (view.regions() == nullptr) return;
+        const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - from;
+        wall_ns = static_cast<uint64_t>(took.count());
+      },
+      options);
+  ASSERT_TRUE(tuning) << tuning.error().message;
+  ASSERT_TRUE(tuning->rows[0].idle_core_ns);
+  EXPECT_GE(*tuning->rows[0].idle_core_ns, 100'000U);     // of the outer one's second thread
+  EXPECT_LE(*tuning->rows[0].idle_core_ns, 2 * wall_ns);  // with the inner one's it were 4 times
 }
 
 TEST(TuneLoop, GivesTheLimitOfThreadsToTheLoop) {
