@@ -7,7 +7,6 @@
 #include "profile/loss.h"
 #include "record/layout.h"
 #include "regions/collector.h"
-#include "regions/current_work.h"
 #include "regions/frame.h"
 
 namespace inferprobe::measure {
@@ -38,6 +37,7 @@ uint32_t InstructionInfo(const ParallelRegionEvent& event) {
 
 SessionRegions::SessionRegions(std::shared_ptr<ParallelRegionCollector> collector)
     : collector_(std::move(collector)) {
+  drops_.collector = collector_.get();
   cells_.reserve(kCellsOfRegion + kCellsOfParticipant * regions::kMaxPlaces);
 }
 
@@ -47,17 +47,19 @@ SessionRegions::~SessionRegions() {
 
 void SessionRegions::BeginRun() {
   first_event_ = collector_->impl().claimed.load(std::memory_order_relaxed);
-  dropped_before_ = collector_->dropped();
-  outer_ = {t_work.hooked, t_work.instruction, t_work.depth};
+  drops_.count.store(0, std::memory_order_relaxed);
+  outer_ = {t_work.hooked, t_work.drops, t_work.instruction, t_work.depth};
   run_.emplace(session_);
   run_id_ = run_->id();
   t_work.hooked = collector_.get();
+  t_work.drops = &drops_;
   t_work.instruction = -1;
   t_work.depth = 0;  // a run inside a loop of another has loops of its own
 }
 
 void SessionRegions::EndRun() {
   t_work.hooked = outer_.hooked;
+  t_work.drops = outer_.drops;
   t_work.instruction = outer_.instruction;
   t_work.depth = outer_.depth;
   run_.reset();
@@ -75,12 +77,11 @@ void SessionRegions::Publish(record::ThreadRing* ring) {
     if (slot.event.session_id != session_.id() || slot.event.run_id != run_id_) continue;
     PublishOne(ring, slot.event);
   }
-  const uint64_t dropped = collector_->dropped();
-  if (dropped <= dropped_before_) return;
-  record::Publish(ring, {dropped - dropped_before_, 0, 0, 0, 0,
+  const uint64_t dropped = drops_.count.exchange(0, std::memory_order_relaxed);
+  if (dropped == 0) return;
+  record::Publish(ring, {dropped, 0, 0, 0, 0,
                          record::PackInfo(CellType::kLoss,
                                           static_cast<uint32_t>(profile::Loss::kRegionsDropped))});
-  dropped_before_ = dropped;
 }
 
 void SessionRegions::PublishOne(record::ThreadRing* ring, const ParallelRegionEvent& event) {

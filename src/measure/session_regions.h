@@ -21,6 +21,7 @@
 
 #include "inferprobe/region.h"
 #include "record/ring_writer.h"
+#include "regions/current_work.h"
 
 namespace inferprobe::measure {
 
@@ -35,7 +36,7 @@ class INFERPROBE_API SessionRegions {
   void EndRun();
 
   // Into the calling thread's ring: the regions of the last run, each as a group of cells, and how
-  // many found no place in the collector. nullptr: nothing records.
+  // many of its own found no place in the collector. nullptr: nothing records.
   void Publish(record::ThreadRing* ring);
 
   [[nodiscard]] ParallelRegionCollector& collector() { return *collector_; }
@@ -47,6 +48,7 @@ class INFERPROBE_API SessionRegions {
 
   struct Outer {  // what the thread was at before the run
     ParallelRegionCollector* hooked;
+    regions::DropCount* drops;
     int32_t instruction;
     uint32_t depth;
   };
@@ -56,7 +58,7 @@ class INFERPROBE_API SessionRegions {
   Outer outer_{};
   uint64_t run_id_ = 0;
   uint64_t first_event_ = 0;  // of the collector, from which on the run's events stand
-  uint64_t dropped_before_ = 0;
+  regions::DropCount drops_;  // of the last run, until they are published
   std::map<std::string, uint32_t, std::less<>> names_;  // ids in the name table
   std::unordered_map<const void*, uint32_t> codes_;
   std::vector<record::Cell> cells_;

@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <stdexcept>
+#include <thread>
 
 #include "inferprobe/parallel_for.h"
 #include "inferprobe/recorder.h"
 #include "profile/ring_import.h"
 #include "regions/current_work.h"
+#include "regions/gate.h"
 
 namespace inferprobe::measure {
 namespace {
@@ -126,12 +129,65 @@ TEST_F(SessionRegionsTest, WhatFindsNoPlaceIsCountedOnce) {
   EXPECT_EQ(profile_.losses.Get(Loss::kRegionsDropped), 3U);
 }
 
+TEST_F(SessionRegionsTest, EachSessionCountsItsOwnThatFoundNoPlace) {
+  const auto collector =
+      std::make_shared<ParallelRegionCollector>(RegionCollectorOptions{.capacity = 3});
+  SessionRegions one(collector);
+  SessionRegions two(collector);
+  const auto dropped = [&](SessionRegions& session) {
+    const uint64_t before = profile_.losses.Get(Loss::kRegionsDropped);
+    Published(session);
+    return profile_.losses.Get(Loss::kRegionsDropped) - before;
+  };
+  // At the same time: each begins before the other has ended.
+  regions::Gate begun;
+  regions::Gate ended;
+  const auto run = [&](SessionRegions& session, int loops) {
+    session.BeginRun();
+    begun.ArriveAndWaitFor(2);
+    const ExecutorView view(executor_, &session.collector());
+    for (int i = 0; i < loops; ++i) {
+      ParallelFor(view, 4, 2, [&](int64_t begin, int64_t) {
+        // One in it, on whichever thread.
+        if (begin == 0) ParallelFor(view, 4, 2, [](int64_t, int64_t) {});
+      });
+    }
+    session.EndRun();
+    ended.ArriveAndWaitFor(2);
+  };
+  std::thread other([&] { run(two, 7); });
+  run(one, 5);
+  other.join();
+  EXPECT_EQ(dropped(one) + dropped(two), 24U - 3);
+  EXPECT_EQ(profile_.losses.Get(Loss::kRegionsDropped), collector->dropped());
+  // All are full now; and what goes to a collector of somebody else is none of the session's.
+  ParallelRegionCollector beside(RegionCollectorOptions{.capacity = 0});
+  one.BeginRun();
+  for (int i = 0; i < 4; ++i) Loop();
+  ParallelFor(ExecutorView(executor_, &beside), 4, 2, [](int64_t, int64_t) {});
+  Run(two, 2);
+  one.EndRun();
+  EXPECT_EQ(dropped(one), 4U);
+  EXPECT_EQ(dropped(two), 2U);
+  EXPECT_EQ(dropped(one), 0U);
+}
+
+TEST_F(SessionRegionsTest, WhatACallbackRefusedIsCounted) {
+  RegionCollectorOptions options;
+  options.callback = [](const ParallelRegionEvent&) { throw std::runtime_error("it must not"); };
+  SessionRegions regions(std::make_shared<ParallelRegionCollector>(options));
+  Run(regions, 2);
+  EXPECT_EQ(Published(regions).size(), 0U);
+  EXPECT_EQ(profile_.losses.Get(Loss::kRegionsDropped), 2U);
+}
+
 TEST_F(SessionRegionsTest, OutsideOfRunsNobodyLooks) {
   SessionRegions regions(std::make_shared<ParallelRegionCollector>());
   Run(regions, 1);
   EXPECT_EQ(t_work.hooked, nullptr);
   EXPECT_EQ(t_work.session_id, 0U);
   EXPECT_EQ(t_work.run_id, 0U);
+  EXPECT_EQ(t_work.drops, nullptr);
   Loop();
   EXPECT_EQ(regions.collector().Report().events.size(), 1U);
   regions.Publish(nullptr);  // where nothing records

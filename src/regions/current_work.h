@@ -4,6 +4,7 @@
 // The rule that people break: who sets a member puts back what was there, on every way out.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "inferprobe/api.h"
@@ -17,11 +18,18 @@ namespace inferprobe::regions {
 struct Frame;
 struct Place;
 
+// Regions of a session's runs that found no place in its collector, which others may share.
+struct DropCount {
+  const ParallelRegionCollector* collector = nullptr;
+  std::atomic<uint64_t> count{0};
+};
+
 struct CurrentWork {
   // Who is told of regions that a runtime's own pool runs (src/engines/*); nullptr: nobody.
   ParallelRegionCollector* hooked = nullptr;
   uint64_t session_id = 0;
   uint64_t run_id = 0;
+  DropCount* drops = nullptr;  // of that session; nullptr: nobody asks
   int32_t instruction = -1;
   // Of a chunk of a hooked pool: bodies that such a pool runs here are part of a region already.
   uint32_t depth = 0;

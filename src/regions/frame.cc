@@ -124,13 +124,24 @@ void Describe(const Frame& frame, uint64_t end_ticks, uint64_t process_cpu_end_n
   SetProcessCpu(frame, process_cpu_end_ns, event);
 }
 
-void Deliver(const ParallelRegionCollector::Impl& impl, const ParallelRegionEvent& event,
-             std::atomic<uint64_t>* refused) {
+// Also for its session, whose collector may be that of others, too.
+void CountDrop(const Frame& frame) {
+  if (frame.drops == nullptr || frame.drops->collector != frame.collector) return;
+  frame.drops->count.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Refuse(const Frame& frame, ParallelRegionCollector::Impl* impl) {
+  impl->refused.fetch_add(1, std::memory_order_relaxed);
+  CountDrop(frame);
+}
+
+void Deliver(const Frame& frame, const ParallelRegionEvent& event,
+             ParallelRegionCollector::Impl* impl) {
   t_work.in_callback = true;
   try {
-    impl.callback(event);
+    impl->callback(event);
   } catch (...) {  // it must not, and a loop does not fail because of who watches it
-    refused->fetch_add(1, std::memory_order_relaxed);
+    Refuse(frame, impl);
   }
   t_work.in_callback = false;
 }
@@ -170,6 +181,7 @@ void BeginRegion(Frame* frame, ParallelRegionCollector* collector, const Describ
   // A body's loops are of the run that its own loop is of, whichever thread it runs on.
   frame->session_id = parent != nullptr ? parent->session_id : t_work.session_id;
   frame->run_id = parent != nullptr ? parent->run_id : t_work.run_id;
+  frame->drops = parent != nullptr ? parent->drops : t_work.drops;
   frame->instruction = parent != nullptr ? parent->instruction : t_work.instruction;
   if (frame->detail == RegionDetail::kCpuClock) {
     frame->process_cpu_start_ns = base::ProcessCpuNs().value_or(kNoCpuTime);
@@ -233,18 +245,15 @@ void EndRegion(Frame* frame) noexcept {
   ParallelRegionCollector::Impl& impl = frame->collector->impl();
   if (impl.callback) {
     // What the callback itself runs would call it again, without an end.
-    if (frame->in_callback) {
-      impl.refused.fetch_add(1, std::memory_order_relaxed);
-      return;
-    }
+    if (frame->in_callback) return Refuse(*frame, &impl);
     std::array<RegionParticipant, kMaxPlaces> participants;
     ParallelRegionEvent event;
     Describe(*frame, end_ticks, process_cpu_end_ns, participants, &event);
-    Deliver(impl, event, &impl.refused);
+    Deliver(*frame, event, &impl);
     return;
   }
   const uint64_t index = impl.claimed.fetch_add(1, std::memory_order_relaxed);
-  if (index >= impl.capacity) return;
+  if (index >= impl.capacity) return CountDrop(*frame);
   const size_t room = impl.participants_per_event;
   ParallelRegionCollector::Impl::Slot& slot = impl.slots[index];
   Describe(*frame, end_ticks, process_cpu_end_ns, {&impl.participants[index * room], room},

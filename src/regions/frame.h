@@ -78,6 +78,7 @@ struct Frame {
   uint64_t region_id = 0;
   uint64_t session_id = 0;
   uint64_t run_id = 0;
+  DropCount* drops = nullptr;
   int32_t instruction = -1;
   uint32_t operator_slice = 0;  // 0: none
   int64_t thread_id = 0;
