@@ -3,6 +3,7 @@ to their instructions, and seen by nobody who did not ask."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import pathlib
@@ -124,6 +125,38 @@ def test_participants_are_no_more_than_the_pool_has(
     tracks = {part.track for part in parts}
     assert 1 <= len(tracks) <= threads
     assert all(re.fullmatch(r"thread \d+ in parallel regions", track) for track in tracks)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_region_lies_in_its_operator_and_its_parts_in_it(
+    run: Callable[..., Any], tmp_path: pathlib.Path, program: str
+) -> None:
+    trace = tmp_path / "t.pftrace"
+    model = SAMPLES / f"{program}.pte"
+    done = run("perf", model, "--regions", "--iterations", 3, "--trace", trace, "--threads", 2)
+    assert done.returncode == 0, done.stderr
+    done = run("show", trace, "--events", "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    slices = {row["id"]: row for row in csv.DictReader(done.stdout.splitlines())}
+    seen = Counter(row["category"] for row in slices.values())
+    assert seen["region"] > 0
+    assert seen["region_part"] > 0
+    for row in slices.values():
+        if row["category"] not in ("region", "region_part"):
+            continue
+        outer = slices[row["parent"]]
+        begin, outer_begin = int(row["start_ns"]), int(outer["start_ns"])
+        assert outer_begin <= begin, (row, outer)
+        assert begin + int(row["dur_ns"]) <= outer_begin + int(outer["dur_ns"]), (row, outer)
+        assert row["run"] == outer["run"]
+        if row["category"] == "region_part":
+            assert outer["category"] == "region"
+            continue
+        # The innermost slice of its thread: a kernel, or what a delegate does in its call.
+        while not outer["instruction"].isdigit():
+            outer = slices[outer["parent"]]
+        assert outer["category"] in ("operator_call", "kernel", "delegate_call"), (row, outer)
+        assert row["instruction"] == outer["instruction"]
 
 
 @pytest.mark.parametrize("detail", ["wall", "busy", "cpu"])

@@ -1,5 +1,6 @@
 // Counts every allocation of this process while a model runs: an observed run makes none on our
-// behalf. A program of its own, because it replaces malloc.
+// behalf, and neither do its parallel loops. A program of its own, because it replaces malloc.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "base/counting_malloc.h"
@@ -8,11 +9,16 @@
 #include "engines/executorch/test_support.h"
 #include "engines/executorch/wrapped_backend.h"
 #include "inferprobe/executorch_delegate.h"
+#include "inferprobe/region.h"
+#include "regions/current_work.h"
+
+extern "C" void pthreadpool_parallelize_1d();
 
 namespace inferprobe::executorch_engine {
 namespace {
 
 using base::Allocations;
+using regions::t_work;
 
 namespace et = ::executorch::runtime;
 
@@ -66,6 +72,68 @@ TEST_P(Allocating, AnObservedRunAddsNothing) {
   RecordProperty("observed", static_cast<int>(observed));
   std::printf("%s: %d allocations a run, %d observed\n", GetParam(), static_cast<int>(plain),
               static_cast<int>(observed));
+}
+
+// As a session sets it for the time of a run.
+class Looking {
+ public:
+  explicit Looking(ParallelRegionCollector& collector) { t_work.hooked = &collector; }
+  ~Looking() { t_work.hooked = nullptr; }
+  Looking(const Looking&) = delete;
+  Looking& operator=(const Looking&) = delete;
+};
+
+TEST_P(Allocating, LookingAtLoopsAddsNothing) {
+  const std::string path = Sample(std::string(GetParam()) + ".pte");
+  Recording recording;
+  auto engine = LoadOrFail(AtDelegate(path));
+  ASSERT_TRUE(engine->SetInputs(measure::ResolveInputs(engine->inputs(), {})->tensors));
+  ASSERT_TRUE(engine->PrepareObserved());
+  const uint64_t plain = OfARun([&] { ASSERT_TRUE(engine->Run(false)); });
+  EXPECT_EQ(plain, 0U);
+  const uint64_t observed = OfARun([&] { ASSERT_TRUE(engine->Run(true)); });
+  for (const RegionDetail detail :
+       {RegionDetail::kWall, RegionDetail::kBusy, RegionDetail::kCpuClock}) {
+    for (const size_t capacity : {size_t{1}, size_t{4096}}) {  // also what finds no place
+      ParallelRegionCollector regions({.capacity = capacity, .detail = detail});
+      EXPECT_EQ(observed, OfARun([&] {
+                  const Looking looking(regions);
+                  ASSERT_TRUE(engine->Run(true));
+                }));
+      EXPECT_EQ(plain, OfARun([&] {
+                  const Looking looking(regions);
+                  ASSERT_TRUE(engine->Run(false));
+                }));
+      EXPECT_GT(regions.Report().events.size(), 0U);
+    }
+  }
+  EXPECT_EQ(plain, OfARun([&] { ASSERT_TRUE(engine->Run(false)); }));
+}
+
+// Against the pool's own function, which a plain run without hooks calls.
+TEST(Allocating, AHookThatNobodyLooksThroughAddsNothing) {
+  using Task = void (*)(void*, size_t);
+  using Parallelize = void (*)(void*, Task, void*, size_t, uint32_t);
+  void* library = dlopen("libexecutorch_threadpool.so", RTLD_NOLOAD | RTLD_LAZY);
+  ASSERT_NE(library, nullptr);
+  const auto create = reinterpret_cast<void* (*)(size_t)>(dlsym(library, "pthreadpool_create"));
+  const auto destroy = reinterpret_cast<void (*)(void*)>(dlsym(library, "pthreadpool_destroy"));
+  const auto real = reinterpret_cast<Parallelize>(dlsym(library, "pthreadpool_parallelize_1d"));
+  dlclose(library);
+  const auto hooked = reinterpret_cast<Parallelize>(&pthreadpool_parallelize_1d);
+  ASSERT_NE(hooked, real);
+  void* pool = create(2);
+  const Task nothing = [](void*, size_t) {};
+  EXPECT_EQ(OfARun([&] { real(pool, nothing, nullptr, 64, 0); }), 0U);
+  EXPECT_EQ(OfARun([&] { hooked(pool, nothing, nullptr, 64, 0); }), 0U);
+  ParallelRegionCollector regions;
+  EXPECT_EQ(OfARun([&] {
+              const Looking looking(regions);
+              hooked(pool, nothing, nullptr, 64, 0);
+            }),
+            0U);
+  EXPECT_GT(regions.Report().events.size(), 0U);
+  destroy(pool);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Allocating,
