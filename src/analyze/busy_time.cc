@@ -1,16 +1,43 @@
 #include "analyze/busy_time.h"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace inferprobe::analyze {
+namespace {
+
+// By thread, and no two of a thread at once.
+std::vector<BusyInterval> UnionOfEachThread(std::span<const BusyInterval> intervals) {
+  std::vector<BusyInterval> sorted;
+  sorted.reserve(intervals.size());
+  std::copy_if(intervals.begin(), intervals.end(), std::back_inserter(sorted),
+               [](const BusyInterval& one) { return one.start_ns < one.end_ns; });
+  std::sort(sorted.begin(), sorted.end(), [](const BusyInterval& a, const BusyInterval& b) {
+    return std::tie(a.thread, a.start_ns) < std::tie(b.thread, b.start_ns);
+  });
+  std::vector<BusyInterval> united;
+  united.reserve(sorted.size());
+  for (const BusyInterval& one : sorted) {
+    const bool goes_on = one.thread != 0 && !united.empty() && united.back().thread == one.thread &&
+                         one.start_ns <= united.back().end_ns;
+    if (goes_on) {
+      united.back().end_ns = std::max(united.back().end_ns, one.end_ns);
+    } else {
+      united.push_back(one);
+    }
+  }
+  return united;
+}
+
+}  // namespace
 
 double TwoBusyNs(std::span<const BusyInterval> intervals) {
   std::vector<std::pair<int64_t, int>> edges;
   edges.reserve(2 * intervals.size());
-  for (const BusyInterval& interval : intervals) {
-    if (interval.end_ns <= interval.start_ns) continue;
+  for (const BusyInterval& interval : UnionOfEachThread(intervals)) {
     edges.emplace_back(interval.start_ns, 1);
     edges.emplace_back(interval.end_ns, -1);
   }

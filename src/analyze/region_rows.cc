@@ -111,13 +111,12 @@ class RowSums {
     walls_.push_back(wall_ns);
     // While it ran on its thread, others may have been busy in the region around it.
     const Missing in_outer{Status::kUnavailable, "part of the region that it ran in"};
-    const bool nested = RunRegions::IsNested(facts);
-    serial_.Add(nested ? Metric<double>(in_outer) : SerialNs(regions, found));
+    serial_.Add(found.nested ? Metric<double>(in_outer) : SerialNs(regions, found));
     const auto missing = NoParticipants(facts);
     observed_.Add(missing ? Metric<double>(*missing) : Metric<double>(NotNegative(facts.observed)));
     const Metric<double> busy_ns = BusyNs(regions, found);
     busy_.Add(busy_ns);
-    idle_.Add(nested ? Metric<double>(in_outer)
+    idle_.Add(found.nested ? Metric<double>(in_outer)
               : busy_ns
                   ? Metric<double>(std::max(0.0, NotNegative(facts.requested) * wall_ns - *busy_ns))
                   : busy_ns);
@@ -305,7 +304,7 @@ class RowFinder {
     uint32_t index = 0;
     for (uint32_t i = 0; i < run.regions.size(); ++i) {
       const FoundRegion& found = run.regions[i];
-      if (RunRegions::IsNested(regions_.Facts(found))) continue;
+      if (found.nested) continue;
       RowId id = IdOf(found);
       id.ordinal = ordinals[found.op]++;
       row_of[i] = Find(id, found);
@@ -315,14 +314,14 @@ class RowFinder {
       rows_[row_of[i]].Add(regions_, found);
     }
     for (const FoundRegion& found : run.regions) {
+      if (!found.nested) continue;
       const Region& facts = regions_.Facts(found);
-      if (!RunRegions::IsNested(facts)) continue;
       RowId id = IdOf(found);
       id.file = facts.file;
       id.line = facts.line;
       id.outer = found.outer == kNone ? kNone : row_of[found.outer];
       const uint32_t at = Find(id, found);
-      rows_[at].row.nested_inline = true;
+      rows_[at].row.nested_inline = facts.nested_inline;
       if (id.outer != kNone) {
         rows_[at].row.index = rows_[id.outer].row.index;
         rows_[at].row.parent = rows_[at].row.index;

@@ -37,7 +37,16 @@ struct Sums {
   std::optional<Missing> no_busy;
   std::optional<Missing> no_two_busy;
 
+  // One inside another is part of that one: only who was busy beside whom may hang on it.
   void Add(const RunRegions& regions_of, const FoundRegion& found) {
+    if (!found.nested) AddOutermost(regions_of, found);
+    if (const Metric<double> serial = SerialNs(regions_of, found); !serial && !no_two_busy) {
+      no_two_busy = serial.missing();
+    }
+  }
+
+ private:
+  void AddOutermost(const RunRegions& regions_of, const FoundRegion& found) {
     const double wall = regions_of.WallNs(found);
     const int32_t asked = std::max(regions_of.Facts(found).requested, 0);
     ++regions;
@@ -49,9 +58,6 @@ struct Sums {
       idle_ns += std::max(0.0, asked * wall - *busy);
     } else if (!no_busy) {
       no_busy = busy.missing();
-    }
-    if (const Metric<double> serial = SerialNs(regions_of, found); !serial && !no_two_busy) {
-      no_two_busy = serial.missing();
     }
   }
 };
@@ -108,9 +114,8 @@ class Report {
     int64_t most = 0;
     int64_t all = 0;
     for (const RunRegions::OfRun& run : regions_.runs()) {
-      const int64_t count = std::count_if(
-          run.regions.begin(), run.regions.end(),
-          [&](const FoundRegion& found) { return !RunRegions::IsNested(regions_.Facts(found)); });
+      const int64_t count = std::count_if(run.regions.begin(), run.regions.end(),
+                                          [](const FoundRegion& found) { return !found.nested; });
       least = std::min(least, count);
       most = std::max(most, count);
       all += count;
@@ -162,7 +167,8 @@ class Report {
       std::unordered_map<uint32_t, std::vector<BusyInterval>> busy_of;
       std::vector<BusyInterval> busy;
       for (const FoundRegion& found : run.regions) {
-        if (RunRegions::IsNested(regions_.Facts(found))) continue;
+        // Inline its thread is busy anyway. Another executor's loop has threads of its own.
+        if (found.nested && regions_.Facts(found).nested_inline) continue;
         of_op_[found.op].Add(regions_, found);
         all_.Add(regions_, found);
         if (hidden_.contains(found.op)) continue;

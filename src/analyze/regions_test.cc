@@ -98,6 +98,11 @@ TEST(TwoBusy, ByHand) {
            Case{{{0, 10}, {0, 10}, {0, 10}}, 10},  // three at once count once
            Case{{{0, 10}, {2, 4}, {6, 9}}, 5},
            Case{{{0, 10}, {8, 2}}, 0},  // one that ends before it begins
+           // Thread 7 has several at once, and is one thread.
+           Case{{{0, 10, 7}, {0, 10, 7}}, 0},
+           Case{{{0, 10, 7}, {2, 4, 7}, {6, 14, 7}}, 0},
+           Case{{{0, 10, 7}, {2, 12, 7}, {8, 20, 9}}, 4},
+           Case{{{5, 6, 9}, {0, 3, 7}, {2, 10, 7}, {1, 4, 8}}, 4},
            Case{{{INT64_MIN, INT64_MAX}, {INT64_MIN, INT64_MAX}}, 0x1p64},
        }) {
     EXPECT_EQ(TwoBusyNs(item.intervals), item.two_busy_ns);
@@ -275,6 +280,97 @@ TEST(Regions, ANestedOneIsARowAndInNoSum) {
   EXPECT_FALSE(row.serial_ns);
   EXPECT_EQ(row.op, RowOf(*report, "outer").op);
   EXPECT_EQ(report->operators.at(0).regions_per_run, 1);
+}
+
+// A loop of another executor in a loop: it has a parent, and is not inline. Returns the facts.
+Region InLoopOf(uint64_t outer, int32_t admitted) {
+  Region inner = Asked(2, admitted);
+  inner.parent = outer;
+  inner.executor = 2;
+  return inner;
+}
+
+TEST(Regions, ALoopOfAnotherExecutorInALoopIsCountedOnce) {
+  SyntheticProfile made;
+  made.BeginRun();
+  made.Enter(Category::kOperatorCall, "OPERATOR_CALL", 1);
+  const uint64_t outer =
+      made.BeginRegion("outer", 10'000, Asked(2, 1), {{.tid = 1, .busy_ns = 10'000}}, 1);
+  made.Region("inner", 10'000, InLoopOf(outer, 1), {{.tid = 1, .busy_ns = 10'000}}, 1);
+  made.Leave();
+  made.EndRun();
+  const auto report = Analyze(made);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(*report->per_inference, 1);
+  EXPECT_EQ(*report->wall_ns, 10'000);
+  EXPECT_EQ(*report->busy_ns, 10'000);
+  EXPECT_EQ(*report->serial_ns, 10'000);
+  EXPECT_EQ(*report->run_efficiency, 0.5);
+  const profile::RegionOperator& op = report->operators.at(0);
+  EXPECT_EQ(op.regions_per_run, 1);
+  EXPECT_EQ(op.in_regions_ns, 10'000);
+  EXPECT_EQ(*op.serial_ns, 10'000);
+  EXPECT_EQ(*op.efficiency, 0.5);
+  const RegionRow& row = RowOf(*report, "inner");
+  EXPECT_FALSE(row.nested_inline);
+  EXPECT_EQ(*row.parent, 1U);
+  EXPECT_FALSE(row.idle_core_ns);
+}
+
+// Its threads are not those of the loop around it: what they do at once is not serial.
+TEST(Regions, WhatAnotherExecutorDoesInALoopOnOneThreadIsNotSerial) {
+  for (const bool known : {true, false}) {
+    SyntheticProfile made;
+    made.BeginRun();
+    made.Enter(Category::kOperatorCall, "OPERATOR_CALL", 1);
+    const uint64_t outer =
+        made.BeginRegion("outer", 10'000, Asked(2, 1), {{.tid = 1, .busy_ns = 10'000}}, 1);
+    std::vector<MadePart> parts = {{.tid = 1, .busy_ns = 8'000}, {.tid = 5, .busy_ns = 6'000}};
+    if (!known) parts.clear();
+    made.BeginRegion("inner", 8'000, InLoopOf(outer, 2), parts, 1);
+    made.Wait(10'000);
+    made.Leave();
+    made.EndRun();
+    const auto report = Analyze(made);
+    ASSERT_TRUE(report);
+    const profile::RegionOperator& op = report->operators.at(0);
+    for (const auto* serial_ns : {&report->serial_ns, &op.serial_ns}) {
+      ASSERT_EQ(serial_ns->has_value(), known);
+      if (known) {
+        EXPECT_EQ(**serial_ns, 4'000);
+      }
+    }
+    EXPECT_EQ(*report->busy_ns, 10'000);
+  }
+}
+
+TEST(Regions, ALoopWhosePartsEachSayTheyAreInTheOtherIsInNone) {
+  SyntheticProfile made;
+  made.BeginRun();
+  made.Region("first", 1'000, InLoopOf(2, 1), {{.tid = 1, .busy_ns = 1'000}});
+  made.Region("second", 1'000, InLoopOf(1, 1), {{.tid = 1, .busy_ns = 1'000}});
+  made.Region("own", 1'000, InLoopOf(3, 1), {{.tid = 1, .busy_ns = 1'000}});
+  made.Region("lost", 1'000, InLoopOf(99, 1), {{.tid = 1, .busy_ns = 1'000}});
+  made.EndRun();
+  const auto report = Analyze(made);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(*report->per_inference, 4);
+  EXPECT_EQ(*report->wall_ns, 4'000);
+}
+
+TEST(Regions, ALoopManyLoopsDeepIsOfTheOutermost) {
+  SyntheticProfile made;
+  made.BeginRun();
+  uint64_t around = made.BeginRegion("loop", 1'000, Asked(2, 1), {{.tid = 1, .busy_ns = 1'000}});
+  for (int i = 0; i < 100; ++i) {
+    around = made.BeginRegion("loop", 1'000, InLoopOf(around, 1), {{.tid = 1, .busy_ns = 1'000}});
+  }
+  made.Wait(1'000);
+  made.EndRun();
+  const auto report = Analyze(made);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(*report->per_inference, 1);
+  EXPECT_EQ(*report->wall_ns, 1'000);
 }
 
 TEST(Regions, WithWallAloneOnlyOneThreadsLoopIsKnownToBeSerial) {
@@ -483,6 +579,131 @@ TEST(Regions, ARegionBehindItsRunsSlicesIsFoundByItsTime) {
   const auto report = AnalyzeRegions(made.profile, Rows(made), {});
   ASSERT_TRUE(report);
   EXPECT_EQ(*report->per_inference, 2);
+}
+
+// Two sessions at once, each with its thread and its loops published behind its run.
+TEST(Regions, OfConcurrentSessionsEachIsOfItsOwnRun) {
+  SyntheticProfile made;
+  const auto session = [&](int64_t start_ns, const char* label, int loops) {
+    made.UseThread(start_ns == 1'000 ? 1 : 2);
+    made.now_ns = start_ns;
+    made.BeginRun();
+    made.Wait(1'000);
+    made.EndRun();
+    const int64_t behind_ns = made.now_ns;
+    for (int i = 0; i < loops; ++i) {
+      made.now_ns = start_ns + 500 + i;
+      made.Region(label, 1, Asked(2, 1), {{.tid = 1, .busy_ns = 1}});
+    }
+    made.now_ns = behind_ns;
+  };
+  session(1'000, "first's", 3);
+  session(1'400, "second's", 5);  // starts in the first one's run, and before its loops
+  const auto report = Analyze(made);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->per_inference.missing().hint, "runs differ: 3 to 5 regions");
+  EXPECT_EQ(RowOf(*report, "first's").calls_per_run, 0.5);
+
+  made.profile.runs[1].mode = RunMode::kSettleOn;  // also where one of the two does not count
+  const auto one = Analyze(made);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(*one->per_inference, 3);
+}
+
+TEST(Regions, BehindTheLastRunIsInNone) {
+  SyntheticProfile made;
+  AddRun(made);
+  made.Wait(1);
+  made.Region("later", 100, Asked(2, 1), {{.tid = 1, .busy_ns = 100}});
+  const auto report = Analyze(made);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(*report->per_inference, 2);
+}
+
+// An instruction is one of its program. Where nothing is around a region, and two rows have its
+// instruction, nobody knows of which it is.
+TEST(Regions, OfTwoProgramsEachIsInItsOwnOperator) {
+  SyntheticProfile made;
+  const auto run = [&](Category category, const char* name, const char* label) {
+    made.BeginRun();
+    made.Enter(category, name, 1);
+    made.Region(label, 100, Asked(2, 1), {{.tid = 1, .busy_ns = 100}}, 1);
+    made.Leave();
+    made.Region("nowhere", 100, Asked(2, 1), {{.tid = 1, .busy_ns = 100}}, 1);
+    made.EndRun();
+  };
+  run(Category::kDelegateCall, "DELEGATE_CALL", "of the delegate");
+  run(Category::kOperatorCall, "OPERATOR_CALL", "of an operator");
+  run(Category::kOperatorCall, "encode", "of encode");
+  run(Category::kOperatorCall, "decode", "of decode");
+  PerfResult result;
+  result.ops = BuildOperators(made.profile, result.model, {}).ops;
+  const auto report = AnalyzeRegions(made.profile, result, {});
+  ASSERT_TRUE(report);
+  const auto op_of = [&](const char* label) -> std::string {
+    const RegionRow& row = RowOf(*report, label);
+    return row.op ? result.ops.at(*row.op).name : "in none";
+  };
+  EXPECT_EQ(op_of("of the delegate"), "DELEGATE_CALL@1");
+  EXPECT_EQ(op_of("of an operator"), "OPERATOR_CALL@1");
+  EXPECT_EQ(op_of("of encode"), "encode");
+  EXPECT_EQ(op_of("of decode"), "decode");
+  EXPECT_EQ(op_of("nowhere"), "in none");
+}
+
+TEST(Regions, OfTwoProgramsInScopesTheKernelTells) {
+  SyntheticProfile made;
+  made.BeginRun();
+  for (const char* kernel : {"native_call_mm", "native_call_add"}) {
+    made.Enter(Category::kScope, kernel + 12);
+    made.Enter(Category::kOperatorCall, "OPERATOR_CALL", 1);
+    made.Enter(Category::kKernel, kernel, 1);
+    made.Region(kernel, 100, Asked(2, 1), {{.tid = 1, .busy_ns = 100}}, 1);
+    for (int i = 0; i < 3; ++i) made.Leave();
+  }
+  made.EndRun();
+  PerfResult result;
+  result.ops = BuildOperators(made.profile, result.model, {}).ops;
+  const auto report = AnalyzeRegions(made.profile, result, {});
+  ASSERT_TRUE(report);
+  for (const char* kernel : {"native_call_mm", "native_call_add"}) {
+    EXPECT_EQ(result.ops.at(RowOf(*report, kernel).op.value()).name, kernel + 12);
+  }
+}
+
+TEST(Regions, InADelegateThatHidesItsThreadsNoneIsOfTheObservablePart) {
+  SyntheticProfile made;
+  made.BeginRun();
+  made.Enter(Category::kDelegateCall, "DELEGATE_CALL", 3);  // OpenVINO's
+  made.Region("inside", 50'000, Asked(2, 2),
+              {{.tid = 1, .busy_ns = 50'000}, {.tid = 2, .busy_ns = 50'000}}, 3);
+  made.Leave();
+  made.Leaf(Category::kOperatorCall, "OPERATOR_CALL", 50'000, 1);
+  made.EndRun();
+  const auto report = Analyze(made);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(*report->observable_ns, 50'000);
+  EXPECT_EQ(*report->serial_ns, 50'000);
+  EXPECT_EQ(*report->run_efficiency, 0.5);
+  EXPECT_EQ(*report->efficiency, 1);  // of what was seen
+}
+
+TEST(Regions, ThreadsAreTheMostThatOneAskedFor) {
+  for (const std::pair<int32_t, int32_t>& asked : {std::pair(4, 2), std::pair(2, 4)}) {
+    SyntheticProfile made;
+    made.BeginRun();
+    made.Enter(Category::kOperatorCall, "OPERATOR_CALL", 1);
+    for (const int32_t threads : {asked.first, asked.second}) {
+      made.Region("loop", 10'000, Asked(threads, 1), {{.tid = 1, .busy_ns = 10'000}}, 1);
+    }
+    made.Leave();
+    made.EndRun();
+    const auto report = Analyze(made);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(*report->threads, 4);
+    EXPECT_EQ(report->operators.at(0).requested, 4);
+    EXPECT_EQ(*report->operators[0].efficiency, 0.25);
+  }
 }
 
 TEST(Regions, HostileFactsGiveFiguresThatAFileMayHold) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
+#include <tuple>
 
 #include "base/saturating.h"
 
@@ -18,6 +20,8 @@ using profile::Slice;
 
 // A region's slice, its operator's kernel, that operator: more than this is a damaged profile.
 constexpr int kMostSteps = 16;
+constexpr int64_t kNoInstruction = -1;
+constexpr std::string_view kKernelPrefix = "native_call_";
 
 int64_t EndOf(int64_t start_ns, int64_t dur_ns) {
   return base::SaturatingAdd(start_ns, std::max<int64_t>(dur_ns, 0));
@@ -31,8 +35,8 @@ bool IsCall(RowType type) {
 
 RunRegions::RunRegions(const Profile& profile, const std::vector<OpRow>& ops) : profile_(profile) {
   for (const OpRow& op : ops) {
-    if (IsCall(op.type) && op.instruction) {
-      op_of_instruction_.emplace(*op.instruction, op.id);
+    if (IsCall(op.type)) {
+      calls_at_[op.instruction ? *op.instruction : kNoInstruction].push_back(&op);
     } else if (op.type == RowType::kScope || op.type == RowType::kOther) {
       op_of_name_.emplace(op.name, op.id);
     }
@@ -72,16 +76,32 @@ RunRegions::RunRegions(const Profile& profile, const std::vector<OpRow>& ops) : 
 void RunRegions::FindRuns() {
   for (uint32_t i = 0; i < profile_.runs.size(); ++i) {
     const Run& run = profile_.runs[i];
-    if (profile::GivesRows(run.mode) && !run.incomplete) runs_.push_back({i, {}});
+    const bool counts = profile::GivesRows(run.mode) && !run.incomplete;
+    const uint32_t at = counts ? static_cast<uint32_t>(runs_.size()) : kNone;
+    by_thread_.push_back({kNone, run.start_ns, at});
+    const uint32_t thread = ThreadOf(run);
+    if (thread != kNone) by_thread_.push_back({thread, run.start_ns, at});
+    if (counts) runs_.push_back({i, {}});
   }
   by_slice_.resize(runs_.size());
   std::iota(by_slice_.begin(), by_slice_.end(), 0U);
-  by_time_ = by_slice_;
   const auto run = [&](uint32_t at) -> const Run& { return profile_.runs[runs_[at].run]; };
   std::stable_sort(by_slice_.begin(), by_slice_.end(),
                    [&](uint32_t a, uint32_t b) { return run(a).first_slice < run(b).first_slice; });
-  std::stable_sort(by_time_.begin(), by_time_.end(),
-                   [&](uint32_t a, uint32_t b) { return run(a).start_ns < run(b).start_ns; });
+  std::stable_sort(by_thread_.begin(), by_thread_.end(),
+                   [](const RunOfThread& a, const RunOfThread& b) {
+                     return std::tie(a.thread, a.start_ns) < std::tie(b.thread, b.start_ns);
+                   });
+}
+
+// A trace has a run's own slice first, a recording last.
+uint32_t RunRegions::ThreadOf(const Run& run) const {
+  const uint64_t end = uint64_t{run.first_slice} + run.slice_count;
+  if (run.slice_count == 0 || end > profile_.slices.size()) return kNone;
+  for (const uint64_t at : {uint64_t{run.first_slice}, end - 1}) {
+    if (profile_.slices[at].category == Category::kRun) return profile_.slices[at].track;
+  }
+  return kNone;
 }
 
 void RunRegions::FindParts(const std::vector<uint32_t>& slice_of) {
@@ -106,7 +126,8 @@ void RunRegions::FindParts(const std::vector<uint32_t>& slice_of) {
   }
 }
 
-// A recording may have a run's regions behind its slices: then the time tells.
+// A recording may have a run's regions behind its slices: then the run of its thread at that time.
+// Where nothing is known to have run on its thread, the time alone tells.
 uint32_t RunRegions::RunOf(uint32_t slice) const {
   const auto run = [&](uint32_t at) -> const Run& { return profile_.runs[runs_[at].run]; };
   const auto behind_slice =
@@ -116,50 +137,103 @@ uint32_t RunRegions::RunOf(uint32_t slice) const {
     const uint32_t at = *(behind_slice - 1);
     if (slice - run(at).first_slice < run(at).slice_count) return at;
   }
-  const int64_t start_ns = profile_.slices[slice].start_ns;
-  const auto behind_time = std::partition_point(
-      by_time_.begin(), by_time_.end(), [&](uint32_t at) { return run(at).start_ns <= start_ns; });
-  if (behind_time == by_time_.begin()) return kNone;
-  const uint32_t at = *(behind_time - 1);
-  return start_ns <= EndOf(run(at).start_ns, run(at).dur_ns) ? at : kNone;
+  const Slice& region = profile_.slices[slice];
+  uint32_t thread =
+      region.track < profile_.tracks.size() ? profile_.tracks[region.track].parent : kNone;
+  const auto first =
+      std::partition_point(by_thread_.begin(), by_thread_.end(),
+                           [&](const RunOfThread& one) { return one.thread < thread; });
+  if (first == by_thread_.end() || first->thread != thread) thread = kNone;
+  const auto behind =
+      std::partition_point(by_thread_.begin(), by_thread_.end(), [&](const RunOfThread& one) {
+        return std::tie(one.thread, one.start_ns) <= std::tie(thread, region.start_ns);
+      });
+  if (behind == by_thread_.begin() || (behind - 1)->thread != thread) return kNone;
+  const uint32_t at = (behind - 1)->at;
+  if (at == kNone) return kNone;
+  return region.start_ns <= EndOf(run(at).start_ns, run(at).dur_ns) ? at : kNone;
 }
 
+// By the slices around it: an instruction alone may be that of another program.
 uint32_t RunRegions::OperatorOf(const Slice& slice) const {
   uint32_t named = kNone;
-  const Slice* at = &slice;
-  for (int step = 0; step < kMostSteps; ++step) {
-    if (at->args < profile_.args.size()) {
-      const auto found = op_of_instruction_.find(profile_.args[at->args].instruction);
-      if (found != op_of_instruction_.end()) return found->second;
+  const Slice* inside = &slice;
+  for (int step = 0; step < kMostSteps && inside->parent < profile_.slices.size(); ++step) {
+    const Slice& at = profile_.slices[inside->parent];
+    if (at.category == Category::kOperatorCall || at.category == Category::kDelegateCall) {
+      const uint32_t found = RowOfCall(at, *inside);
+      if (found != kNone) return found;
     }
-    if (named == kNone && step > 0) {
-      const auto found = op_of_name_.find(std::string(profile_.Name(*at)));
+    if (named == kNone) {
+      const auto found = op_of_name_.find(std::string(profile_.Name(at)));
       if (found != op_of_name_.end()) named = found->second;
     }
-    if (at->parent >= profile_.slices.size()) break;
-    at = &profile_.slices[at->parent];
+    inside = &at;
   }
-  return named;
+  if (named != kNone || slice.args >= profile_.args.size()) return named;
+  const int32_t instruction = profile_.args[slice.args].instruction;
+  const auto found = calls_at_.find(instruction);
+  const bool one = instruction >= 0 && found != calls_at_.end() && found->second.size() == 1;
+  return one ? found->second.front()->id : kNone;
 }
 
-// Nested ones are of their outermost region's operator: a worker thread does not know it.
-void RunRegions::FindOuter(OfRun* run) const {
-  std::unordered_map<uint64_t, uint32_t> by_id;
-  for (uint32_t i = 0; i < run->regions.size(); ++i) {
-    by_id.emplace(Facts(run->regions[i]).id, i);
+// `inside`: what of the call leads to the region. A row has the name of its call, or of the kernel
+// in it; where the program is known, its own, and then there is one program.
+uint32_t RunRegions::RowOfCall(const Slice& call, const Slice& inside) const {
+  const bool known = call.args < profile_.args.size();
+  const auto found = calls_at_.find(known ? profile_.args[call.args].instruction : kNoInstruction);
+  if (found == calls_at_.end()) return kNone;
+  const RowType type =
+      call.category == Category::kOperatorCall ? RowType::kOperatorCall : RowType::kDelegateCall;
+  const std::string_view name = profile_.Name(call);
+  const std::string_view inner = profile_.Name(inside);
+  uint32_t first = kNone;
+  for (const OpRow* op : found->second) {
+    if (op->type != type) continue;
+    const bool of_kernel = inside.category == Category::kKernel && inner.ends_with(op->name) &&
+                           inner.size() == kKernelPrefix.size() + op->name.size();
+    if (of_kernel || op->name == name) return op->id;
+    if (first == kNone) first = op->id;
   }
-  for (uint32_t i = 0; i < run->regions.size(); ++i) {
-    FoundRegion& region = run->regions[i];
-    if (!IsNested(Facts(region))) continue;
-    uint32_t at = i;
-    for (int step = 0; step < kMostSteps && IsNested(Facts(run->regions[at])); ++step) {
+  return first;
+}
+
+// Nested ones are of their outermost region's operator: a worker thread does not know it. What says
+// that it is inside itself is damaged, and in no other.
+void RunRegions::FindOuter(OfRun* run) const {
+  const auto count = static_cast<uint32_t>(run->regions.size());
+  std::unordered_map<uint64_t, uint32_t> by_id;
+  for (uint32_t i = 0; i < count; ++i) by_id.emplace(Facts(run->regions[i]).id, i);
+  enum class Seen : uint8_t { kNot, kOnPath, kDone };
+  std::vector<Seen> seen(count, Seen::kNot);
+  std::vector<uint32_t> path;
+  for (uint32_t i = 0; i < count; ++i) {
+    path.clear();
+    uint32_t outermost = kNone;
+    for (uint32_t at = i; outermost == kNone;) {
+      if (seen[at] == Seen::kOnPath) break;
+      if (seen[at] == Seen::kDone) {
+        outermost = run->regions[at].outer == kNone ? at : run->regions[at].outer;
+        break;
+      }
+      seen[at] = Seen::kOnPath;
+      path.push_back(at);
       const auto parent = by_id.find(Facts(run->regions[at]).parent);
-      if (parent == by_id.end()) break;
-      at = parent->second;
+      if (Facts(run->regions[at]).parent == 0 || parent == by_id.end()) {
+        outermost = at;
+      } else {
+        at = parent->second;
+      }
     }
-    if (IsNested(Facts(run->regions[at]))) continue;
-    region.outer = at;
-    region.op = run->regions[at].op;
+    for (const uint32_t at : path) {
+      seen[at] = Seen::kDone;
+      FoundRegion& region = run->regions[at];
+      if (outermost != kNone && outermost != at) region.outer = outermost;
+    }
+  }
+  for (FoundRegion& region : run->regions) {
+    region.nested = region.outer != kNone || Facts(region).nested_inline;
+    if (region.outer != kNone) region.op = run->regions[region.outer].op;
   }
 }
 
@@ -177,7 +251,8 @@ BusyInterval RunRegions::Busy(const FoundRegion& region, uint32_t part_slice) co
   const int64_t low_ns = whole.start_ns;
   const int64_t high_ns = EndOf(whole.start_ns, whole.dur_ns);
   return {std::clamp(part.start_ns, low_ns, high_ns),
-          std::clamp(EndOf(part.start_ns, part.dur_ns), low_ns, high_ns)};
+          std::clamp(EndOf(part.start_ns, part.dur_ns), low_ns, high_ns),
+          part.track < profile_.tracks.size() ? profile_.tracks[part.track].tid : 0};
 }
 
 }  // namespace inferprobe::analyze

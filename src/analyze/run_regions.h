@@ -1,7 +1,7 @@
 // Which parallel regions each counted run had, what took part in them, and in which operator.
 //
-// The rule that people break: a region is found by its run's slices or by its time, never by its
-// id: ids repeat between processes.
+// The rule that people break: a region is found by its run's slices, or by its thread and its time,
+// never by its id: ids repeat between processes. Two sessions may run at the same time.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct FoundRegion {
   uint32_t first_part = 0;
   uint32_t part_count = 0;
   uint32_t op = profile::kNone;     // id of the OpRow of its instruction, or of what is around it
+  bool nested = false;              // part of another region, which may have been lost
   uint32_t outer = profile::kNone;  // of a nested one: index in its run of the outermost
 };
 
@@ -45,24 +46,32 @@ class RunRegions {
   }
   [[nodiscard]] const profile::RegionPart& PartFacts(uint32_t part_slice) const;
   [[nodiscard]] double WallNs(const FoundRegion& region) const;
-  // A part's time inside its region.
+  // A part's time inside its region, and its thread.
   [[nodiscard]] BusyInterval Busy(const FoundRegion& region, uint32_t part_slice) const;
-  [[nodiscard]] static bool IsNested(const profile::Region& region) { return region.nested_inline; }
 
  private:
   void FindRuns();
   void FindParts(const std::vector<uint32_t>& slice_of);
-  [[nodiscard]] uint32_t RunOf(uint32_t slice) const;  // index in runs_; kNone
+  [[nodiscard]] uint32_t ThreadOf(const profile::Run& run) const;  // its track; kNone
+  [[nodiscard]] uint32_t RunOf(uint32_t slice) const;              // index in runs_; kNone
   [[nodiscard]] uint32_t OperatorOf(const profile::Slice& slice) const;
+  [[nodiscard]] uint32_t RowOfCall(const profile::Slice& call, const profile::Slice& inside) const;
   void FindOuter(OfRun* run) const;
 
+  struct RunOfThread {
+    uint32_t thread = profile::kNone;  // its track; kNone: whichever
+    int64_t start_ns = 0;
+    uint32_t at = 0;  // index in runs_; kNone: a run that is not counted
+  };
+
   const profile::Profile& profile_;
-  std::unordered_map<int64_t, uint32_t> op_of_instruction_;
+  // Rows of calls at an instruction (-1: at none). Programs in one recording share instructions.
+  std::unordered_map<int64_t, std::vector<const profile::OpRow*>> calls_at_;
   std::unordered_map<std::string, uint32_t> op_of_name_;  // scopes, and what has no instruction
   std::vector<OfRun> runs_;
-  std::vector<uint32_t> by_slice_;  // indices in runs_, by first slice
-  std::vector<uint32_t> by_time_;   // the same, by start
-  std::vector<uint32_t> parts_;     // slices, those of one region together
+  std::vector<uint32_t> by_slice_;      // indices in runs_, by first slice
+  std::vector<RunOfThread> by_thread_;  // each run twice, by thread and start
+  std::vector<uint32_t> parts_;         // slices, those of one region together
   std::vector<uint32_t> first_part_;
   std::vector<uint32_t> part_count_;
 };

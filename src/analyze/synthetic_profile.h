@@ -70,6 +70,14 @@ class SyntheticProfile {
     open_.pop_back();
   }
   void Wait(int64_t ns) { now_ns += ns; }
+  // What follows runs on the thread of this number, from 1; 1 is the first.
+  void UseThread(size_t number) {
+    while (threads_.size() < number) {
+      threads_.push_back({AddTrack(profile::TrackType::kThread, profile::Kind::kHostWall), 0});
+    }
+    thread_ = threads_[number - 1].thread;
+    regions_of_ = number - 1;
+  }
   void Leaf(profile::Category category, std::string_view name, int64_t ns,
             int32_t instruction = -1) {
     Enter(category, name, instruction);
@@ -124,9 +132,10 @@ class SyntheticProfile {
   // The same, and its time does not pass.
   uint64_t BeginRegion(std::string_view label, int64_t wall_ns, profile::Region facts,
                        const std::vector<MadePart>& parts, int32_t instruction = -1) {
-    if (regions_ == 0) {
-      regions_ = AddTrack(profile::TrackType::kRegions, profile::Kind::kHostWall);
-      profile.tracks[regions_].parent = thread_;
+    uint16_t& regions = threads_[regions_of_].regions;
+    if (regions == 0) {
+      regions = AddTrack(profile::TrackType::kRegions, profile::Kind::kHostWall);
+      profile.tracks[regions].parent = thread_;
     }
     facts.id = profile.regions.size() + 1;
     if (!parts.empty()) facts.participants_status = profile::Status::kValid;
@@ -135,7 +144,7 @@ class SyntheticProfile {
     args.instruction = instruction;
     args.region = static_cast<uint32_t>(profile.regions.size());
     const uint32_t whole =
-        Push(regions_, profile::Category::kRegion, label, now_ns, wall_ns, instruction);
+        Push(regions, profile::Category::kRegion, label, now_ns, wall_ns, instruction);
     profile.slices[whole].args = profile.AddArgs(args);
     profile.regions.push_back(facts);
     for (const MadePart& part : parts) {
@@ -181,8 +190,13 @@ class SyntheticProfile {
   uint16_t thread_ = 0;
   uint16_t engine_ = 0;
   uint16_t other_thread_ = 0;
-  uint16_t device_ = 0;   // 0: there is none yet
-  uint16_t regions_ = 0;  // the same
+  uint16_t device_ = 0;  // 0: there is none yet
+  struct Thread {
+    uint16_t thread;
+    uint16_t regions;  // the track beside it; 0: there is none yet
+  };
+  std::vector<Thread> threads_ = {{thread_, 0}};
+  size_t regions_of_ = 0;  // the thread in use, as index
   std::map<int64_t, uint16_t> participants_;
   std::vector<uint32_t> open_;
 };
