@@ -28,6 +28,7 @@ using profile::Status;
 constexpr size_t kMostRows = 8;
 constexpr size_t kMostOperators = 8;
 constexpr size_t kMostSentences = 3;
+constexpr size_t kShortestName = 8;   // columns that are left of a name in any line
 constexpr double kLargePart = 0.1;    // of the run, to be worth a sentence
 constexpr double kNearlyAll = 0.8;    // of an operator's wall time on one thread
 constexpr double kWholeNumber = 1e9;  // below it a mean is printed with what it needs
@@ -184,15 +185,22 @@ class Section {
     return out;
   }
 
-  // Instructions of one name are told apart as in "where the time goes".
-  [[nodiscard]] std::string Shown(uint32_t op) const {
-    std::string name = OpName(result_, op);
+  // Instructions of one name are told apart as in "where the time goes": " [12]".
+  [[nodiscard]] std::string InstructionText(uint32_t op) const {
     const auto found =
         op < result_.ops.size() ? operators_.find(result_.ops[op].name) : operators_.end();
-    if (found == operators_.end() || found->second < 2 || !result_.ops[op].instruction) {
-      return name;
-    }
-    return fmt::format("{} [{}]", name, *result_.ops[op].instruction);
+    if (found == operators_.end() || found->second < 2 || !result_.ops[op].instruction) return "";
+    return fmt::format(" [{}]", *result_.ops[op].instruction);
+  }
+
+  // Only the names in front are cut where a line is too long.
+  static std::string Fit(const std::string& name, const std::string& rest, size_t widest) {
+    const size_t taken = base::DisplayWidth(rest);
+    const size_t left = taken < widest ? widest - taken : 0;
+    return base::CutToWidth(name, std::max(left, kShortestName)) + rest;
+  }
+  [[nodiscard]] std::string Shown(uint32_t op, size_t widest) const {
+    return Fit(OpName(result_, op), InstructionText(op), widest);
   }
 
   [[nodiscard]] std::string Rows() const {
@@ -244,7 +252,7 @@ class Section {
     if (any_idle_) columns.push_back({"imbalance", Align::kRight});
     if (any_migration_) columns.push_back({"migrations", Align::kRight});
     if (any_core_type_) columns.push_back({"cores"});
-    columns.push_back({"where", Align::kLeft, "", options_.width > 90 ? options_.width - 40 : 50});
+    columns.push_back({"where"});
     Table table(std::move(columns));
     const size_t shown = CountShown(rows.size());
     for (size_t i = 0; i < shown; ++i) AddRow(*rows[i], &table);
@@ -279,17 +287,18 @@ class Section {
   }
 
   [[nodiscard]] std::string Where(const RegionRow& row) const {
-    std::string text = NameText(row.where);
-    if (row.op) text += " in " + Shown(*row.op);
+    const size_t widest = options_.width > 90 ? options_.width - 40 : 50;
+    std::string text;
     const std::string of =
         report_.per_inference ? fmt::format(" of {}", *report_.per_inference) : "";
-    if (row.nested_inline) {
+    if (row.nested_inline || row.parent) {
       text += row.parent ? fmt::format(", inside region {}{}", *row.parent, of) : ", nested";
     } else {
       text += fmt::format(", region {}{}", row.index, of);
     }
     if (row.calls_per_run != 1) text += fmt::format(", {} a run", Mean(row.calls_per_run));
-    return text;
+    if (row.op) text = " in " + Shown(*row.op, widest / 2) + text;
+    return Fit(NameText(row.where), text, widest);
   }
 
   [[nodiscard]] std::string Operators() const {
@@ -309,11 +318,11 @@ class Section {
                  {"wall", Align::kRight},
                  {"serial", Align::kRight},
                  {"regions", Align::kRight},
-                 {"what", Align::kLeft, "", options_.width > 90 ? options_.width - 45 : 45}});
+                 {"what"}});
     for (const RegionOperator* op : worst) {
       table.AddRow({Cell::Drawn(Percent(op->efficiency)), TimeCell(op->idle_core_ns),
                     TimeCell(op->wall_ns), TimeCell(op->serial_ns), CallsCell(op->regions_per_run),
-                    Cell::Drawn(Shown(op->op))});
+                    Cell::Drawn(Shown(op->op, options_.width > 90 ? options_.width - 45 : 45))});
     }
     return "\n  operators by idle core-time, a run (an upper bound, not a saving)\n" +
            table.Render(Format::kTable, 2) + MoreText(all - worst.size());
@@ -336,12 +345,7 @@ bool IsQuiet(Status status) {
 }
 
 Cell Ranks(const Metric<std::vector<double>>& figures) {
-  if (!figures) return Cell::Missing(figures.missing());
-  std::string text;
-  for (const double figure : *figures) {
-    text += fmt::format("{}{:.0f}", text.empty() ? "" : " ", figure);
-  }
-  return Cell::Text(text);
+  return figures ? Cell::Numbers(*figures) : Cell::Missing(figures.missing());
 }
 
 Cell Ratio(const Metric<double>& ratio) {

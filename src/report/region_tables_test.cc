@@ -1,5 +1,6 @@
 #include "report/region_tables.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -91,6 +92,51 @@ TEST(RegionTables, InstructionsOfOneNameAreToldApart) {
   EXPECT_FALSE(Has(RegionTables(result, {}), "aten::mul.out ["));
   result.ops.at(3).name = result.ops.at(2).name = "same";
   EXPECT_TRUE(Has(RegionTables(result, {}), "parallel_for in same [2]"));
+}
+
+// In all three tables, also where names are cut.
+TEST(RegionTables, InstructionsOfOneNameAreToldApartInEachTable) {
+  for (const bool long_names : {false, true}) {
+    PerfResult result = Sample("regions");
+    const std::string name = long_names ? std::string(200, 'n') : "same";
+    result.ops.at(3).name = result.ops.at(2).name = name;
+    RegionReport report = *result.regions;
+    profile::RegionRow row = report.rows[0];
+    row.op = 3;
+    row.where = long_names ? std::string(200, 'w') : "loop";
+    report.rows.clear();
+    for (int i = 0; i < 12; ++i) {
+      row.idle_core_ns = row.serial_ns = 1e6 - i;
+      if (i == 11) row.serial_ns = 3e6;
+      report.rows.push_back(row);
+    }
+    result.regions = report;
+    const std::string text = RegionTables(result, {});
+    const size_t second = text.find("most time on one thread");
+    const size_t third = text.find("operators by idle core-time");
+    const std::string shown = fmt::format(" [{}]", *result.ops.at(3).instruction);
+    ASSERT_LT(second, third);
+    ASSERT_LT(third, text.size());
+    EXPECT_LT(text.find(shown), second) << text;
+    EXPECT_LT(text.find(shown, second), third) << text;
+    EXPECT_LT(text.find(shown, third), text.size()) << text;
+    EXPECT_LT(text.find(", region 3 of", second), third) << text;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!Has(line, "ran on one thread")) {
+        EXPECT_LE(base::DisplayWidth(line), 120U) << line;
+      }
+    }
+  }
+}
+
+TEST(RegionTables, ALoopOfAnotherExecutorInALoopIsInsideIt) {
+  PerfResult result = Sample("regions");
+  RegionReport report = *result.regions;
+  report.rows.at(0).parent = 2;
+  report.rows[0].nested_inline = false;
+  result.regions = report;
+  EXPECT_TRUE(Has(RegionTables(result, {}), ", inside region 2 of 4"));
 }
 
 TEST(RegionTables, NotAskedForIsSilentAndNotPossibleIsNot) {

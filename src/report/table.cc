@@ -90,6 +90,17 @@ Cell Cell::Number(double value) {
   return cell;
 }
 
+Cell Cell::Numbers(std::vector<double> values) {
+  Cell cell;
+  cell.type_ = Type::kNumbers;
+  for (const double value : values) {
+    cell.text_ += fmt::format("{}{:.0f}", cell.text_.empty() ? "" : " ", value);
+  }
+  cell.shown_ = cell.text_;
+  cell.numbers_ = std::move(values);
+  return cell;
+}
+
 Cell Cell::Percent(double ratio) {
   Cell cell = Number(ratio);
   if (cell.type_ == Type::kNumber) cell.shown_ = base::FormatPercent(ratio);
@@ -133,6 +144,11 @@ void Cell::WriteJson(base::JsonWriter& json) const {
     case Type::kNumber:
       json.Number(number_);
       return;
+    case Type::kNumbers:
+      json.BeginArray();
+      for (const double number : numbers_) json.Number(number);
+      json.EndArray();
+      return;
     case Type::kMissing:
       json.BeginObject();
       json.Key("status").String(StatusName(missing_.status));
@@ -145,6 +161,7 @@ void Cell::WriteJson(base::JsonWriter& json) const {
 std::string Cell::ForCsv() const {
   switch (type_) {
     case Type::kText:
+    case Type::kNumbers:
       return CsvText(text_);
     case Type::kInt:
       return fmt::format("{}", int_);

@@ -32,8 +32,9 @@ class Cell {
   static Cell Int(int64_t value);
   static Cell Plain(int64_t value);  // without separators, also for people: to be copied
   static Cell Number(double value);
-  static Cell Percent(double ratio);  // machines get the ratio
-  static Cell Duration(double ns);    // machines get ns
+  static Cell Numbers(std::vector<double> values);  // a list in JSON, else rounded, in one text
+  static Cell Percent(double ratio);                // machines get the ratio
+  static Cell Duration(double ns);                  // machines get ns
   static Cell Missing(const profile::Missing& missing);
   static Cell Duration(const profile::Metric<double>& ns);
   static Cell Percent(const profile::Metric<double>& ratio);
@@ -44,12 +45,13 @@ class Cell {
   [[nodiscard]] std::string ForCsv() const;
 
  private:
-  enum class Type : uint8_t { kText, kInt, kNumber, kMissing };
+  enum class Type : uint8_t { kText, kInt, kNumber, kNumbers, kMissing };
   Type type_ = Type::kText;
   std::string shown_;  // for people, safe on a terminal
   std::string text_;
   int64_t int_ = 0;
   double number_ = 0;
+  std::vector<double> numbers_;
   profile::Missing missing_;
 };
 

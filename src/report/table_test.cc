@@ -34,6 +34,17 @@ TEST(Table, JsonKeepsNumbersAndReasons) {
   EXPECT_EQ(rows[2]["mean_ns"], 0.1);
 }
 
+TEST(Table, ListsAreListsInJsonAndOneTextElsewhere) {
+  Table table({{"busy_ns"}});
+  table.AddRow({Cell::Numbers({72'049.4, 871})});
+  table.AddRow({Cell::Numbers({})});
+  const auto rows = nlohmann::json::parse(table.Render(Format::kJson));
+  EXPECT_EQ(rows[0]["busy_ns"], (std::vector<double>{72'049.4, 871}));
+  EXPECT_EQ(rows[1]["busy_ns"], nlohmann::json::array());
+  EXPECT_EQ(table.Render(Format::kCsv), "busy_ns\r\n72049 871\r\n\r\n");
+  EXPECT_EQ(table.Render(Format::kTable), "busy_ns\n72049 871\n\n");
+}
+
 TEST(Table, CsvQuotesAndDisarmsFormulas) {
   EXPECT_EQ(Example().Render(Format::kCsv),
             "name,mean_ns\r\n"

@@ -49,6 +49,8 @@ def test_rows_are_there_for_machines(run: Run, results: pathlib.Path) -> None:
     )
     assert [row["wall_ns"] for row in listed] == [row["wall_ns"] for row in expected]
     assert listed[0]["process_cpu_ns"]["status"] == "not_requested"
+    assert [row["busy_ns"] for row in listed] == [row["busy_ns"] for row in expected]
+    assert rows[0]["busy_ns"] == " ".join(f"{ns:.0f}" for ns in expected[0]["busy_ns"])
 
 
 def test_without_regions_it_says_why(run: Run, results: pathlib.Path) -> None:
