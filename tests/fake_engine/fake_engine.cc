@@ -2,6 +2,8 @@
 // failing, talking. Its "model" is a text file of lines "KEY VALUE":
 //
 //   spin_us 50          each run takes about that long
+//   burn_us 50          each run takes that much CPU time, however long it waits for a CPU
+//   sleep_us 50         each run takes that long without CPU time
 //   ops 3               operators of an observed run
 //   delegate_ops 4      operators that a delegate call reports (engine-reported)
 //   crash_at N          SIGSEGV in run N (counted from 1, all runs)
@@ -25,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -109,6 +112,8 @@ class FakeEngine final : public Engine {
       executor_ = std::make_unique<CpuExecutor>(threads_ > 0 ? threads_ : 2);
     }
     view_ = view.executor;
+    Burn(Number("burn_us"));
+    if (Number("sleep_us") > 0) usleep(static_cast<useconds_t>(Number("sleep_us")));
     if (view.observed) {
       Observed();
     } else {
@@ -151,6 +156,18 @@ class FakeEngine final : public Engine {
   static void Spin(int64_t us) {
     const int64_t until = Clock().ToNs(NowTicks()) + us * 1000;
     while (Clock().ToNs(NowTicks()) < until) {
+    }
+  }
+
+  static void Burn(int64_t us) {
+    const auto now_ns = [] {
+      timespec now = {};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+      return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+    };
+    if (us <= 0) return;
+    const int64_t until_ns = now_ns() + us * 1000;
+    while (now_ns() < until_ns) {
     }
   }
 
