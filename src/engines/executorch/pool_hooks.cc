@@ -14,20 +14,9 @@
 #include <string_view>
 #include <utility>
 
+#include "engines/executorch/unseen_sync.h"
 #include "regions/current_work.h"
 #include "regions/frame.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define INFERPROBE_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define INFERPROBE_TSAN 1
-#endif
-#endif
-#if defined(INFERPROBE_TSAN)
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-#endif
 
 namespace inferprobe::executorch_engine {
 namespace {
@@ -41,18 +30,6 @@ using RealParallelFor = bool (*)(int64_t, int64_t, int64_t, RangeTask);
 
 constexpr const char* kParallelFor =
     "_ZN10executorch9extension12parallel_forElllNS_7runtime11FunctionRefIFvllEEE";
-
-// The pool hands data from thread to thread by means that ThreadSanitizer does not see.
-void Acquire([[maybe_unused]] Frame* frame) {
-#if defined(INFERPROBE_TSAN)
-  __tsan_acquire(frame);
-#endif
-}
-void Release([[maybe_unused]] Frame* frame) {
-#if defined(INFERPROBE_TSAN)
-  __tsan_release(frame);
-#endif
-}
 
 // A function of libexecutorch_threadpool.so, which every caller of ours needs.
 void* RealSymbol(const char* name) {
@@ -152,7 +129,7 @@ struct TaskCall {
 template <size_t Tiles, typename... Numbers>
 void RunTask(void* context, Numbers... numbers) {
   const auto* call = static_cast<const TaskCall*>(context);
-  Acquire(call->frame);
+  Acquire(call);
   {
     Chunk chunk(call->frame);
     reinterpret_cast<void (*)(void*, Numbers...)>(call->task)(call->context, numbers...);
@@ -205,6 +182,7 @@ struct HookedCall {
     if (!region.sees_chunks()) return real(pool, task, context, sizes..., flags);
     TaskCall call = {region.frame(), task, context};
     constexpr auto kNumbers = std::make_index_sequence<sizeof...(Sizes) + Function::kThread>();
+    Release(&call);
     real(pool, TaskFor<kTiles>(kNumbers), &call, sizes..., flags);
   }
 };
@@ -281,6 +259,22 @@ constinit std::atomic<RealParallelFor> ParallelFor::real{&ParallelFor::Find};
 #include "engines/executorch/pool_functions.inc"
 #undef F
 
+// A range of a parallel_for while somebody looks.
+struct SeenRange {
+  Frame* frame;
+  const RangeTask* task;
+
+  void operator()(int64_t from, int64_t to) const {
+    Acquire(this);
+    {
+      Chunk chunk(frame);
+      (*task)(from, to);
+      chunk.Ran(static_cast<uint64_t>(to - from));
+    }
+    Release(frame);
+  }
+};
+
 [[gnu::noinline]] bool RunHookedParallelFor(int64_t begin, int64_t end, int64_t grain,
                                             RangeTask task) {
   const auto real = ParallelFor::real.load(std::memory_order_relaxed);
@@ -299,16 +293,8 @@ constinit std::atomic<RealParallelFor> ParallelFor::real{&ParallelFor::Find};
   const uint64_t tasks = TasksOf(n, static_cast<uint64_t>(grain), threads);
   HookedRegion region(what, Admitted(tasks, threads));
   if (!region.sees_chunks()) return real(begin, end, grain, task);
-  Frame* frame = region.frame();
-  const auto seen = [frame, &task](int64_t from, int64_t to) {
-    Acquire(frame);
-    {
-      Chunk chunk(frame);
-      task(from, to);
-      chunk.Ran(static_cast<uint64_t>(to - from));
-    }
-    Release(frame);
-  };
+  const SeenRange seen = {region.frame(), &task};
+  Release(&seen);
   return real(begin, end, grain, RangeTask(seen));
 }
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "base/thread_identity.h"
 #include "engines/executorch/test_support.h"
+#include "engines/executorch/unseen_sync.h"
 #include "inferprobe/region.h"
 #include "regions/current_work.h"
 
@@ -90,8 +91,12 @@ template <size_t Count, typename... Numbers>
 struct Recorded {
   static void Task(void* context, Numbers... numbers) {
     auto* calls = static_cast<Calls*>(context);
-    const std::lock_guard lock(calls->mutex);
-    calls->calls.insert({numbers...});
+    Acquire(calls);
+    {
+      const std::lock_guard lock(calls->mutex);
+      calls->calls.insert({numbers...});
+    }
+    Release(calls);
   }
 };
 template <size_t Count, typename... Numbers>
@@ -114,8 +119,10 @@ void CallWith(void (*function)(), void* pool, void* task, void* context,
   if constexpr (sizeof...(Sizes) > 8) {
     FAIL() << "too many sizes";
   } else if (sizeof...(Sizes) == all.size()) {
+    Release(context);
     reinterpret_cast<void (*)(void*, void*, void*, Sizes..., uint32_t)>(function)(
         pool, task, context, sizes..., 0);
+    Acquire(context);
   } else {
     CallWith(function, pool, task, context, all, sizes..., all[sizeof...(Sizes)]);
   }
