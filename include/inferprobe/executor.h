@@ -58,6 +58,7 @@ class INFERPROBE_API CpuExecutor {
   // `threads`: participants at most, the calling thread among them; 0 (or below): as many as the
   // machine has CPUs. Also the calling thread alone (1) is an executor. Where the system gives
   // fewer threads, threads() says how many it gave.
+  // A process that is forked off has none of the threads: there its loops run on the caller.
   explicit CpuExecutor(int threads = 0);
   ~CpuExecutor();
   CpuExecutor(const CpuExecutor&) = delete;

@@ -30,6 +30,10 @@
 
 namespace inferprobe {
 
+namespace regions {
+struct Frame;
+}
+
 // How closely a region is looked at. What each costs: docs/measure/parallel.md.
 enum class RegionDetail : uint8_t {
   kWall,      // two readings of the clock
@@ -116,7 +120,8 @@ struct ParallelRegionEvent {
   [[nodiscard]] INFERPROBE_API std::optional<double> busy_utilization() const;
   [[nodiscard]] INFERPROBE_API std::optional<double> imbalance() const;  // longest / mean, of two
   [[nodiscard]] INFERPROBE_API std::optional<uint64_t> worker_cpu_time_ns() const;  // of CPU clocks
-  // requested x wall - busy: an upper bound of what could be won, and no saving.
+  // requested x wall - busy: an upper bound of what could be won, and no saving. nullopt also where
+  // nested_inline: its thread is counted in the region around it.
   [[nodiscard]] INFERPROBE_API std::optional<uint64_t> idle_core_ns() const;
 };
 
@@ -139,7 +144,8 @@ struct RegionCollectorOptions {
   RegionDetail detail = RegionDetail::kBusy;
   // Called on the region's calling thread at its end, instead of keeping it. The event and what it
   // points to live until it returns. It must not throw, and it is part of what is measured of
-  // everything around the region.
+  // everything around the region. It may run in the middle of an engine's call, with the engine's
+  // locks held: it must not run a model (RuntimeSession::Run() refuses).
   std::function<void(const ParallelRegionEvent&)> callback{};
 };
 
@@ -184,7 +190,7 @@ class RegionSession {
 };
 
 // From here to the end of the block, regions that the calling thread starts are of the session's
-// next run.
+// next run; also inside a loop's body, and then loops inside that one are, on whichever thread.
 class INFERPROBE_API RegionRun {
  public:
   explicit RegionRun(RegionSession& session);
@@ -197,6 +203,9 @@ class INFERPROBE_API RegionRun {
   uint64_t id_;
   uint64_t outer_session_;
   uint64_t outer_run_;
+  const regions::Frame* outer_run_inside_;
+  int32_t outer_instruction_;
+  const regions::Frame* outer_operator_inside_;
 };
 
 // And are in this operator.
@@ -209,6 +218,7 @@ class INFERPROBE_API RegionOperator {
 
  private:
   int32_t outer_;
+  const regions::Frame* outer_inside_;
 };
 
 }  // namespace inferprobe

@@ -11,6 +11,9 @@
 #include "base/files.h"
 
 namespace inferprobe::base {
+namespace {
+constexpr const char* kHint = "raise the limit (`ulimit -v`), or ask for less (--ring-events)";
+}
 
 Result<SharedMemory> SharedMemory::Create(size_t bytes, const std::string& name) {
   if (bytes == 0) return MakeError(ErrorCode::kInvalidArgument, "shared memory of 0 bytes");
@@ -19,8 +22,10 @@ Result<SharedMemory> SharedMemory::Create(size_t bytes, const std::string& name)
   const int fd = memory.fd_.get();
   if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return MakeError(ErrorCode::kIo, fmt::format("cannot create {} bytes of shared memory: {}",
-                                                 bytes, SystemErrorText(errno)));
+    return MakeError(
+        ErrorCode::kIo,
+        fmt::format("cannot create {} bytes of shared memory: {}", bytes, SystemErrorText(errno)),
+        kHint);
   }
   INFERPROBE_RETURN_IF_ERROR(memory.MapFd(fd, bytes));
   return memory;
@@ -41,8 +46,10 @@ Result<SharedMemory> SharedMemory::Map(int fd) {
 Result<void> SharedMemory::MapFd(int fd, size_t bytes) {
   void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (address == MAP_FAILED) {
-    return MakeError(ErrorCode::kIo, fmt::format("cannot map {} bytes of shared memory: {}", bytes,
-                                                 SystemErrorText(errno)));
+    return MakeError(
+        ErrorCode::kIo,
+        fmt::format("cannot map {} bytes of shared memory: {}", bytes, SystemErrorText(errno)),
+        kHint);
   }
   data_ = address;
   size_ = bytes;

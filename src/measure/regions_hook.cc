@@ -40,7 +40,7 @@ Result<RegionDetail> ParseRegionDetail(std::string_view text) {
 
 uint32_t RingEventsForRegions(int64_t threads) {
   constexpr uint64_t kRegions = 4096;
-  const auto participants = static_cast<uint64_t>(std::clamp<int64_t>(threads, 1, 64));
+  const auto participants = static_cast<uint64_t>(std::clamp<int64_t>(threads, 1, 16));
   return static_cast<uint32_t>(std::bit_ceil(kRegions * (5 + 2 * participants)));
 }
 

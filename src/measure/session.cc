@@ -8,6 +8,7 @@
 #include "measure/inputs/inputs.h"
 #include "measure/session_regions.h"
 #include "record/ring_writer.h"
+#include "regions/current_work.h"
 
 namespace inferprobe {
 
@@ -85,6 +86,12 @@ Result<void> RuntimeSession::SetRandomInputs(uint64_t seed) {
 }
 
 Result<void> RuntimeSession::Run() {
+  if (regions::t_work.in_callback) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "a model cannot run in a collector's callback: the engine that called it may "
+                     "hold locks that the run needs",
+                     "keep the event, and run the model when the loop has ended");
+  }
   if (!impl_->inputs_set) INFERPROBE_RETURN_IF_ERROR(SetRandomInputs(0));
   const bool observed = impl_->regions || (impl_->observe && Recording());
   if (observed) INFERPROBE_RETURN_IF_ERROR(impl_->engine->PrepareObserved());

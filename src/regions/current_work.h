@@ -31,6 +31,10 @@ struct CurrentWork {
   uint64_t run_id = 0;
   DropCount* drops = nullptr;  // of that session; nullptr: nobody asks
   int32_t instruction = -1;
+  // The region whose body this thread ran when the run, and the operator, began: inside of it what
+  // is said here counts, and not what that region inherits.
+  const Frame* run_inside = nullptr;
+  const Frame* operator_inside = nullptr;
   // Of a chunk of a hooked pool: bodies that such a pool runs here are part of a region already.
   uint32_t depth = 0;
   // The region whose body this thread runs now; nullptr: none.

@@ -26,6 +26,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread_identity.h"
 #include "regions/frame.h"
 
 namespace inferprobe {
@@ -35,6 +36,18 @@ namespace {
 constexpr int kMostThreads = 4096;
 
 std::atomic<uint64_t> g_last_executor_id{0};
+
+// How often this process was forked off from one that had executors. Its threads stayed there, and
+// its mutex may be locked for good.
+std::atomic<uint32_t> g_forks{0};
+uint32_t Forks() {
+  static const bool told = [] {
+    base::OnFork(nullptr, nullptr, [] { g_forks.fetch_add(1, std::memory_order_relaxed); });
+    return true;
+  }();
+  (void)told;
+  return g_forks.load(std::memory_order_relaxed);
+}
 
 // A loop that runs, on the stack of its caller.
 struct Loop {
@@ -251,6 +264,10 @@ struct CpuExecutor::Impl {
     }
     bool ran = false;
     std::exception_ptr error = RunShared(loop, &ran);
+    if (IsForeign()) {  // the body forked, and this is the child: nobody else is in the loop
+      loop->error = std::move(error);
+      return 1;
+    }
     std::unique_lock lock(mutex);
     CloseLoop(loop);
     loop->done.wait(lock, [&] { return loop->running == 0; });
@@ -258,6 +275,10 @@ struct CpuExecutor::Impl {
     return 1 + offered + loop->late;
   }
 
+  // Of another process: nothing of it works here.
+  [[nodiscard]] bool IsForeign() const { return forks != g_forks.load(std::memory_order_relaxed); }
+
+  const uint32_t forks = Forks();
   const uint64_t id = g_last_executor_id.fetch_add(1, std::memory_order_relaxed) + 1;
   std::mutex mutex;
   // Under the mutex.
@@ -277,9 +298,11 @@ CpuExecutor::CpuExecutor(int threads)
           std::clamp(threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency()),
                      1, kMostThreads))) {}
 
-CpuExecutor::~CpuExecutor() = default;
+CpuExecutor::~CpuExecutor() {
+  if (impl_->IsForeign()) (void)impl_.release();  // its threads cannot be joined here
+}
 
-int CpuExecutor::threads() const { return impl_->workers() + 1; }
+int CpuExecutor::threads() const { return impl_->IsForeign() ? 1 : impl_->workers() + 1; }
 
 uint64_t CpuExecutor::id() const { return impl_->id; }
 

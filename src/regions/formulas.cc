@@ -41,7 +41,7 @@ std::optional<uint64_t> ParallelRegionEvent::worker_cpu_time_ns() const {
 
 std::optional<uint64_t> ParallelRegionEvent::idle_core_ns() const {
   const std::optional<uint64_t> busy = busy_ns();
-  if (!busy || requested_threads < 0) return std::nullopt;
+  if (!busy || requested_threads < 0 || nested_inline) return std::nullopt;
   const uint64_t had = wall_time_ns * static_cast<uint64_t>(requested_threads);
   return had > *busy ? had - *busy : 0;
 }

@@ -46,6 +46,11 @@ TEST_P(Formulas, AreWhatAHandComputes) {
   same(event.imbalance(), GetParam().imbalance);
   EXPECT_EQ(event.idle_core_ns(), GetParam().idle_core_ns);
 
+  // Its thread is counted in the region around it.
+  event.nested_inline = true;
+  EXPECT_FALSE(event.idle_core_ns());
+  event.nested_inline = false;
+
   event.participants_status = Status::kNotRequested;
   EXPECT_FALSE(event.busy_ns() || event.busy_utilization() || event.imbalance() ||
                event.idle_core_ns() || event.worker_cpu_time_ns());

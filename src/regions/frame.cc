@@ -178,11 +178,14 @@ void BeginRegion(Frame* frame, ParallelRegionCollector* collector, const Describ
   const Frame* parent = t_work.inside;
   frame->parent = parent;
   frame->in_callback = t_work.in_callback || (parent != nullptr && parent->in_callback);
-  // A body's loops are of the run that its own loop is of, whichever thread it runs on.
-  frame->session_id = parent != nullptr ? parent->session_id : t_work.session_id;
-  frame->run_id = parent != nullptr ? parent->run_id : t_work.run_id;
-  frame->drops = parent != nullptr ? parent->drops : t_work.drops;
-  frame->instruction = parent != nullptr ? parent->instruction : t_work.instruction;
+  // A body's loops are of the run that its own loop is of, whichever thread it runs on; unless the
+  // body began a run of its own.
+  const bool own_run = parent == nullptr || parent == t_work.run_inside;
+  frame->session_id = own_run ? t_work.session_id : parent->session_id;
+  frame->run_id = own_run ? t_work.run_id : parent->run_id;
+  frame->drops = own_run ? t_work.drops : parent->drops;
+  const bool own_operator = parent == nullptr || parent == t_work.operator_inside;
+  frame->instruction = own_operator ? t_work.instruction : parent->instruction;
   if (frame->detail == RegionDetail::kCpuClock) {
     frame->process_cpu_start_ns = base::ProcessCpuNs().value_or(kNoCpuTime);
     frame->cpu_reading_ticks =

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -278,6 +280,54 @@ TEST(ParallelFor, NestedRunsInlineAndNamesItsParent) {
       EXPECT_NE(*event.parent_region_id, outer.region_id);
     }
   }
+}
+
+// A batch of sessions in one loop: each run's loops are its own, and not the batch's.
+TEST(ParallelFor, ARunInsideALoopHasLoopsOfItsOwn) {
+  CpuExecutor batch(2);
+  CpuExecutor inner(2);
+  ParallelRegionCollector regions;
+  const ExecutorView outer_view(batch, &regions);
+  const ExecutorView view(inner, &regions);
+  RegionSession of_batch;
+  std::array<RegionSession, 2> sessions;
+  const RegionRun batch_run(of_batch);
+  const RegionOperator batch_operator(3);
+  ParallelFor(
+      outer_view, 2, 1,
+      [&](int64_t begin, int64_t) {
+        {
+          const RegionRun run(sessions[static_cast<size_t>(begin)]);
+          ParallelFor(view, 1, 1, Nothing, "outside");
+          const RegionOperator its_operator(static_cast<int32_t>(begin) + 10);
+          ParallelFor(
+              view, 2, 1, [&](int64_t, int64_t) { ParallelFor(view, 1, 1, Nothing, "deep"); },
+              "inside");
+        }
+        ParallelFor(view, 1, 1, Nothing, "after");
+      },
+      "batch");
+  std::map<std::string_view, int> seen;
+  for (const ParallelRegionEvent& event : regions.Report().events) {
+    ++seen[event.label];
+    if (event.label == "batch" || event.label == "after") {
+      EXPECT_EQ(event.session_id, of_batch.id()) << event.label;
+      EXPECT_EQ(event.instruction, 3) << event.label;
+      continue;
+    }
+    const bool first = event.session_id == sessions[0].id();
+    EXPECT_TRUE(first || event.session_id == sessions[1].id()) << event.label;
+    EXPECT_EQ(event.run_id, 1U);
+    if (event.label == "outside") {
+      EXPECT_FALSE(event.instruction.has_value());
+    } else {
+      EXPECT_EQ(event.instruction, first ? 10 : 11) << event.label;
+    }
+  }
+  EXPECT_EQ(seen["outside"], 2);
+  EXPECT_EQ(seen["inside"], 2);
+  EXPECT_EQ(seen["deep"], 4);
+  EXPECT_EQ(seen["after"], 2);
 }
 
 TEST(ParallelFor, InsideAnotherExecutorsLoopIsNotInline) {

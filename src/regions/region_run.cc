@@ -13,20 +13,36 @@ RegionSession::RegionSession()
 RegionRun::RegionRun(RegionSession& session)
     : id_(session.runs_.fetch_add(1, std::memory_order_relaxed) + 1),
       outer_session_(regions::t_work.session_id),
-      outer_run_(regions::t_work.run_id) {
-  regions::t_work.session_id = session.id_;
-  regions::t_work.run_id = id_;
+      outer_run_(regions::t_work.run_id),
+      outer_run_inside_(regions::t_work.run_inside),
+      outer_instruction_(regions::t_work.instruction),
+      outer_operator_inside_(regions::t_work.operator_inside) {
+  regions::CurrentWork& work = regions::t_work;
+  work.session_id = session.id_;
+  work.run_id = id_;
+  work.run_inside = work.inside;
+  // Its operators are not those of the loop that it may be in.
+  if (work.inside != nullptr) work.instruction = -1;
+  work.operator_inside = work.inside;
 }
 
 RegionRun::~RegionRun() {
   regions::t_work.session_id = outer_session_;
   regions::t_work.run_id = outer_run_;
+  regions::t_work.run_inside = outer_run_inside_;
+  regions::t_work.instruction = outer_instruction_;
+  regions::t_work.operator_inside = outer_operator_inside_;
 }
 
-RegionOperator::RegionOperator(int32_t instruction) : outer_(regions::t_work.instruction) {
+RegionOperator::RegionOperator(int32_t instruction)
+    : outer_(regions::t_work.instruction), outer_inside_(regions::t_work.operator_inside) {
   regions::t_work.instruction = instruction;
+  regions::t_work.operator_inside = regions::t_work.inside;
 }
 
-RegionOperator::~RegionOperator() { regions::t_work.instruction = outer_; }
+RegionOperator::~RegionOperator() {
+  regions::t_work.instruction = outer_;
+  regions::t_work.operator_inside = outer_inside_;
+}
 
 }  // namespace inferprobe

@@ -53,5 +53,24 @@ __attribute__((visibility("default"))) int64_t run_program(const char* path, int
   return look == 0 ? 0 : static_cast<int64_t>(options.regions->Report().events.size());
 }
 
+// A run that a collector's callback asks for in the middle of another: 0 if it was refused, with
+// why on stderr.
+__attribute__((visibility("default"))) int64_t run_in_callback(const char* path) {
+  auto inner = inferprobe::RuntimeSession::Load(path);
+  int64_t taken = -1;
+  inferprobe::RegionCollectorOptions collecting;
+  collecting.callback = [&](const inferprobe::ParallelRegionEvent&) {
+    if (taken >= 0) return;
+    auto run = inner->Run();
+    taken = run ? 1 : 0;
+    if (!run) std::fprintf(stderr, "%s\n", run.error().message.c_str());
+  };
+  inferprobe::RuntimeSessionOptions options;
+  options.regions = std::make_shared<inferprobe::ParallelRegionCollector>(collecting);
+  auto session = inferprobe::RuntimeSession::Load(path, options);
+  if (!inner || !session || !session->Run()) return -1;
+  return taken;
+}
+
 // NOLINTEND(readability-identifier-naming)
 }  // extern "C"

@@ -357,3 +357,19 @@ def test_an_engine_whose_loops_are_not_seen_says_why(
     assert done.returncode == 0, done.stderr
     regions = json.loads(output.read_text())["regions"]
     assert regions == {"status": "unsupported", "hint": "its loops are its own"}
+
+
+def test_a_collectors_callback_runs_no_model(samples: pathlib.Path) -> None:
+    look = BUILD / "tests/liblook_at_regions.so"
+    code = (
+        "import ctypes, sys\n"
+        "sys.exit(ctypes.CDLL(sys.argv[1]).run_in_callback(sys.argv[2].encode()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(look), str(samples / "vision_xnnpack.pte")],
+        capture_output=True,
+        text=True,
+        timeout=60,  # it hung in the engine's lock
+    )
+    assert done.returncode == 0, done.stderr
+    assert "a model cannot run in a collector's callback" in done.stderr
