@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string_view>
 
 #include "base/json_writer.h"
@@ -26,26 +27,31 @@ Cell Number(const Metric<double>& value) {
 }
 
 Cell MsDuration(const Metric<double>& ms) {
-  return ms ? Cell::Duration(*ms * 1e6) : Cell::Missing(ms.missing());
+  return ms ? Cell::Duration(std::round(*ms * 1e6)) : Cell::Missing(ms.missing());
 }
 
-// For machines: every column in its unit.
+Cell Threads(const TuneCandidate& candidate) {
+  if (candidate.threads > 0) return Cell::Plain(candidate.threads);
+  return Cell::Missing({profile::Status::kNotRequested, "the engine's default"});
+}
+
+// Titles for documents, keys with units for machines.
 Table Rows(const TuneResult& result) {
   Table table({{"candidate"},
                {"threads", Align::kRight},
-               {"p50_ns", Align::kRight},
+               {"p50", Align::kRight, "p50_ns"},
                {"ratio", Align::kRight},
-               {"ratio_low", Align::kRight},
-               {"ratio_high", Align::kRight},
+               {"low", Align::kRight, "ratio_low"},
+               {"high", Align::kRight, "ratio_high"},
                {"verdict"},
                {"why"},
                {"efficiency", Align::kRight},
-               {"idle_core_ns", Align::kRight},
-               {"serial_share", Align::kRight},
-               {"process_cpu_ns", Align::kRight}});
+               {"idle", Align::kRight, "idle_core_ns"},
+               {"serial", Align::kRight, "serial_share"},
+               {"CPU a run", Align::kRight, "process_cpu_ns"}});
   for (const TuneCandidate& each : result.candidates) {
-    table.AddRow({Cell::Text(each.name), Cell::Plain(each.threads), MsDuration(each.p50_ms),
-                  Number(each.ratio), IntervalEnd(each.interval, &Interval::low),
+    table.AddRow({Cell::Text(each.name), Threads(each), MsDuration(each.p50_ms), Number(each.ratio),
+                  IntervalEnd(each.interval, &Interval::low),
                   IntervalEnd(each.interval, &Interval::high),
                   Cell::Text(profile::TuneVerdictName(each.verdict)), Cell::Text(each.why),
                   Cell::Percent(each.efficiency), Cell::Duration(each.idle_core_ns),
@@ -87,10 +93,14 @@ std::string ForPeople(const TuneResult& result) {
     if (!each.why.empty()) {
       notes += fmt::format("  {}: {}\n", each.name, base::TerminalText(each.why));
     }
+    if (!each.efficiency && !each.efficiency.missing().hint.empty()) {
+      notes += fmt::format("  {}: efficiency {}\n", each.name,
+                           base::TerminalText(MissingText(each.efficiency.missing())));
+    }
   }
-  lines.Block(fmt::format(
-      "\ncandidates (host wall, profiling off; intervals at {:.3g} %, 95 % for all together)\n",
-      100 * result.confidence));
+  lines.Block(fmt::format("\ncandidates (host wall, profiling off; intervals at {:.3g} %{})\n",
+                          100 * result.confidence,
+                          result.candidates.size() > 2 ? ", 95 % for all together" : ""));
   lines.Block(table.Render(Format::kTable, 2));
   lines.Block(notes);
   if (result.null_interval) {
@@ -98,9 +108,11 @@ std::string ForPeople(const TuneResult& result) {
                             result.null_interval->low, result.null_interval->high));
   }
   lines.Block(
-      "  efficiency = busy / (threads x wall) of the parallel regions; idle core-time a run is an "
-      "upper bound,\n  not a saving; these explain a candidate and decide nothing\n\n");
-  lines.Add("recommended", result.recommendation);
+      "  efficiency = busy / (threads x wall) of the parallel regions, idle core-time a run an "
+      "upper "
+      "bound and\n  no saving: from one more process of each, they explain a candidate and decide "
+      "nothing\n\n");
+  lines.Add(result.best ? "recommended" : "result", result.recommendation);
   return lines.Take();
 }
 
@@ -146,7 +158,7 @@ std::string Json(const TuneResult& result) {
     json.BeginObject();
     json.Key("name").String(each.name);
     json.Key("threads");
-    each.threads > 0 ? json.Int(each.threads) : json.Null();
+    Threads(each).WriteJson(json);
     json.Key("verdict").String(profile::TuneVerdictName(each.verdict));
     json.Key("why").String(each.why);
     Figure(json, "p50_ms", each.p50_ms);

@@ -11,7 +11,7 @@
 
 namespace inferprobe::report {
 
-// kTable: for people. JSON: one object with everything, also each round's figures; CSV and
+// kTable: for people. JSON: one object with everything, also the figures of each round. CSV and
 // Markdown: the rows.
 std::string TuneReport(const profile::TuneResult& result, Format format);
 

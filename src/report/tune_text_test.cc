@@ -54,6 +54,7 @@ TEST(TuneText, ForPeople) { ExpectGolden("tune.txt", TuneReport(Sample(), Format
 TEST(TuneText, ForMachines) {
   ExpectGolden("tune.json", TuneReport(Sample(), Format::kJson));
   ExpectGolden("tune.csv", TuneReport(Sample(), Format::kCsv));
+  ExpectGolden("tune.md", TuneReport(Sample(), Format::kMarkdown));
 }
 
 }  // namespace
