@@ -583,31 +583,35 @@ TEST(Regions, ARegionBehindItsRunsSlicesIsFoundByItsTime) {
 
 // Two sessions at once, each with its thread and its loops published behind its run.
 TEST(Regions, OfConcurrentSessionsEachIsOfItsOwnRun) {
-  SyntheticProfile made;
-  const auto session = [&](int64_t start_ns, const char* label, int loops) {
-    made.UseThread(start_ns == 1'000 ? 1 : 2);
-    made.now_ns = start_ns;
-    made.BeginRun();
-    made.Wait(1'000);
-    made.EndRun();
-    const int64_t behind_ns = made.now_ns;
-    for (int i = 0; i < loops; ++i) {
-      made.now_ns = start_ns + 500 + i;
-      made.Region(label, 1, Asked(2, 1), {{.tid = 1, .busy_ns = 1}});
-    }
-    made.now_ns = behind_ns;
-  };
-  session(1'000, "first's", 3);
-  session(1'400, "second's", 5);  // starts in the first one's run, and before its loops
-  const auto report = Analyze(made);
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->per_inference.missing().hint, "runs differ: 3 to 5 regions");
-  EXPECT_EQ(RowOf(*report, "first's").calls_per_run, 0.5);
+  // A session's runs are those of its methods, which nobody timed from outside.
+  for (const Category outermost : {Category::kRun, Category::kMethod}) {
+    SyntheticProfile made;
+    const auto session = [&](int64_t start_ns, const char* label, int loops) {
+      made.UseThread(start_ns == 1'000 ? 1 : 2);
+      made.now_ns = start_ns;
+      made.BeginRun();
+      made.Leaf(Category::kOperatorCall, "OPERATOR_CALL", 1'000, 1);
+      made.EndRun();
+      made.profile.slices[made.profile.runs.back().first_slice].category = outermost;
+      const int64_t behind_ns = made.now_ns;
+      for (int i = 0; i < loops; ++i) {
+        made.now_ns = start_ns + 500 + i;
+        made.Region(label, 1, Asked(2, 1), {{.tid = 1, .busy_ns = 1}});
+      }
+      made.now_ns = behind_ns;
+    };
+    session(1'000, "first's", 3);
+    session(1'400, "second's", 5);  // starts in the first one's run, and before its loops
+    const auto report = Analyze(made);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->per_inference.missing().hint, "runs differ: 3 to 5 regions");
+    EXPECT_EQ(RowOf(*report, "first's").calls_per_run, 0.5);
 
-  made.profile.runs[1].mode = RunMode::kSettleOn;  // also where one of the two does not count
-  const auto one = Analyze(made);
-  ASSERT_TRUE(one);
-  EXPECT_EQ(*one->per_inference, 3);
+    made.profile.runs[1].mode = RunMode::kSettleOn;  // also where one of the two does not count
+    const auto one = Analyze(made);
+    ASSERT_TRUE(one);
+    EXPECT_EQ(*one->per_inference, 3);
+  }
 }
 
 TEST(Regions, BehindTheLastRunIsInNone) {

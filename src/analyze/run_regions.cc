@@ -74,12 +74,13 @@ RunRegions::RunRegions(const Profile& profile, const std::vector<OpRow>& ops) : 
 }
 
 void RunRegions::FindRuns() {
+  uint64_t steps = profile_.slices.size();  // in a damaged profile runs may overlap
   for (uint32_t i = 0; i < profile_.runs.size(); ++i) {
     const Run& run = profile_.runs[i];
     const bool counts = profile::GivesRows(run.mode) && !run.incomplete;
     const uint32_t at = counts ? static_cast<uint32_t>(runs_.size()) : kNone;
     by_thread_.push_back({kNone, run.start_ns, at});
-    const uint32_t thread = ThreadOf(run);
+    const uint32_t thread = ThreadOf(run, &steps);
     if (thread != kNone) by_thread_.push_back({thread, run.start_ns, at});
     if (counts) runs_.push_back({i, {}});
   }
@@ -94,12 +95,16 @@ void RunRegions::FindRuns() {
                    });
 }
 
-// A trace has a run's own slice first, a recording last.
-uint32_t RunRegions::ThreadOf(const Run& run) const {
-  const uint64_t end = uint64_t{run.first_slice} + run.slice_count;
-  if (run.slice_count == 0 || end > profile_.slices.size()) return kNone;
-  for (const uint64_t at : {uint64_t{run.first_slice}, end - 1}) {
-    if (profile_.slices[at].category == Category::kRun) return profile_.slices[at].track;
+// A trace has a run's own slice first, a recording last: that of the method alone, where nobody
+// timed the run from outside.
+uint32_t RunRegions::ThreadOf(const Run& run, uint64_t* steps) const {
+  const uint64_t first = run.first_slice;
+  const uint64_t end = first + run.slice_count;
+  if (first == end || end > profile_.slices.size()) return kNone;
+  if (profile_.slices[first].category == Category::kRun) return profile_.slices[first].track;
+  for (uint64_t at = end; at > first && *steps > 0; --at, --*steps) {
+    const Slice& slice = profile_.slices[at - 1];
+    if (slice.category == Category::kRun || slice.category == Category::kMethod) return slice.track;
   }
   return kNone;
 }

@@ -52,8 +52,9 @@ class RunRegions {
  private:
   void FindRuns();
   void FindParts(const std::vector<uint32_t>& slice_of);
-  [[nodiscard]] uint32_t ThreadOf(const profile::Run& run) const;  // its track; kNone
-  [[nodiscard]] uint32_t RunOf(uint32_t slice) const;              // index in runs_; kNone
+  // Its track, kNone where that is not known; takes from `*steps` how many slices it looked at.
+  uint32_t ThreadOf(const profile::Run& run, uint64_t* steps) const;
+  [[nodiscard]] uint32_t RunOf(uint32_t slice) const;  // index in runs_; kNone
   [[nodiscard]] uint32_t OperatorOf(const profile::Slice& slice) const;
   [[nodiscard]] uint32_t RowOfCall(const profile::Slice& call, const profile::Slice& inside) const;
   void FindOuter(OfRun* run) const;
