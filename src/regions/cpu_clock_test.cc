@@ -94,6 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Readings{"NoClock", kNoCpuTime, kNoCpuTime, 2000, 2000, Status::kUnsupported}),
     [](const auto& param_info) { return param_info.param.name; });
 
+#if !defined(_WIN32)
+
 // Whether it is time for a reading is made up: `reading_ticks` after the one before.
 ParallelRegionReport ReportOfChunks(uint64_t reading_ticks, int chunks) {
   ParallelRegionCollector regions(RegionCollectorOptions{.detail = RegionDetail::kCpuClock});
@@ -105,8 +107,6 @@ ParallelRegionReport ReportOfChunks(uint64_t reading_ticks, int chunks) {
   EndRegion(&frame);
   return regions.Report();
 }
-
-#if !defined(_WIN32)
 
 // Two clocks may go at rates that differ by what NTP does to one of them: 500 ppm at most.
 uint64_t WithRates(uint64_t ns) { return ns + ns / 1000; }

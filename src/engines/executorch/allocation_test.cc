@@ -12,7 +12,7 @@
 #include "inferprobe/region.h"
 #include "regions/current_work.h"
 
-extern "C" void pthreadpool_parallelize_1d();
+extern "C" void pthreadpool_parallelize_1d();  // NOLINT(readability-identifier-naming): its own
 
 namespace inferprobe::executorch_engine {
 namespace {
