@@ -145,11 +145,14 @@ TEST_F(SessionRegionsTest, EachSessionCountsItsOwnThatFoundNoPlace) {
   const auto run = [&](SessionRegions& session, int loops) {
     session.BeginRun();
     begun.ArriveAndWaitFor(2);
-    const ExecutorView view(executor_, &session.collector());
+    CpuExecutor two_threads(2);
+    const ExecutorView view(two_threads, &session.collector());
     for (int i = 0; i < loops; ++i) {
-      ParallelFor(view, 4, 2, [&](int64_t begin, int64_t) {
-        // One in it, on whichever thread.
-        if (begin == 0) ParallelFor(view, 4, 2, [](int64_t, int64_t) {});
+      regions::Gate both;
+      ParallelFor(view, 2, 1, [&](int64_t, int64_t) {
+        both.ArriveAndWaitFor(2);
+        // Also on a thread that knows of no session.
+        ParallelFor(view, 2, 1, [](int64_t, int64_t) {});
       });
     }
     session.EndRun();
@@ -158,7 +161,7 @@ TEST_F(SessionRegionsTest, EachSessionCountsItsOwnThatFoundNoPlace) {
   std::thread other([&] { run(two, 7); });
   run(one, 5);
   other.join();
-  EXPECT_EQ(dropped(one) + dropped(two), 24U - 3);
+  EXPECT_EQ(dropped(one) + dropped(two), 36U - 3);
   EXPECT_EQ(profile_.losses.Get(Loss::kRegionsDropped), collector->dropped());
   // All are full now; and what goes to a collector of somebody else is none of the session's.
   ParallelRegionCollector beside(RegionCollectorOptions{.capacity = 0});
