@@ -141,18 +141,29 @@ def test_a_region_lies_in_its_operator_and_its_parts_in_it(
     seen = Counter(row["category"] for row in slices.values())
     assert seen["region"] > 0
     assert seen["region_part"] > 0
+
+    def contains(outer: dict[str, str], inner: dict[str, str]) -> bool:
+        begin, outer_begin = int(inner["start_ns"]), int(outer["start_ns"])
+        end, outer_end = begin + int(inner["dur_ns"]), outer_begin + int(outer["dur_ns"])
+        return outer_begin <= begin and end <= outer_end
+
+    # What a region may be in. A delegate's operators are timed by its own clock.
+    scopes: dict[str, list[dict[str, str]]] = {}
+    for row in slices.values():
+        if row["category"] not in ("region", "region_part", "delegate_op"):
+            scopes.setdefault(row["parent"], []).append(row)
+
     for row in slices.values():
         if row["category"] not in ("region", "region_part"):
             continue
         outer = slices[row["parent"]]
-        begin, outer_begin = int(row["start_ns"]), int(outer["start_ns"])
-        assert outer_begin <= begin, (row, outer)
-        assert begin + int(row["dur_ns"]) <= outer_begin + int(outer["dur_ns"]), (row, outer)
+        assert contains(outer, row), (row, outer)
         assert row["run"] == outer["run"]
         if row["category"] == "region_part":
             assert outer["category"] == "region"
             continue
         # The innermost slice of its thread: a kernel, or what a delegate does in its call.
+        assert not any(contains(inner, row) for inner in scopes.get(outer["id"], [])), (row, outer)
         while not outer["instruction"].isdigit():
             outer = slices[outer["parent"]]
         assert outer["category"] in ("operator_call", "kernel", "delegate_call"), (row, outer)
