@@ -31,8 +31,9 @@
 namespace inferprobe {
 
 namespace regions {
+struct DropCount;
 struct Frame;
-}
+}  // namespace regions
 
 // How closely a region is looked at. What each costs: docs/measure/parallel.md.
 enum class RegionDetail : uint8_t {
@@ -203,6 +204,7 @@ class INFERPROBE_API RegionRun {
   uint64_t id_;
   uint64_t outer_session_;
   uint64_t outer_run_;
+  regions::DropCount* outer_drops_;
   const regions::Frame* outer_run_inside_;
   int32_t outer_instruction_;
   const regions::Frame* outer_operator_inside_;

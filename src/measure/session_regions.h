@@ -48,7 +48,6 @@ class INFERPROBE_API SessionRegions {
 
   struct Outer {  // what the thread was at before the run
     ParallelRegionCollector* hooked;
-    regions::DropCount* drops;
     int32_t instruction;
     uint32_t depth;
   };

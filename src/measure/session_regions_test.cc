@@ -169,6 +169,11 @@ TEST_F(SessionRegionsTest, EachSessionCountsItsOwnThatFoundNoPlace) {
   for (int i = 0; i < 4; ++i) Loop();
   ParallelFor(ExecutorView(executor_, &beside), 4, 2, [](int64_t, int64_t) {});
   Run(two, 2);
+  {
+    RegionSession neither;
+    const RegionRun of_neither(neither);
+    Loop();
+  }
   one.EndRun();
   EXPECT_EQ(dropped(one), 4U);
   EXPECT_EQ(dropped(two), 2U);

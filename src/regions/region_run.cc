@@ -14,12 +14,14 @@ RegionRun::RegionRun(RegionSession& session)
     : id_(session.runs_.fetch_add(1, std::memory_order_relaxed) + 1),
       outer_session_(regions::t_work.session_id),
       outer_run_(regions::t_work.run_id),
+      outer_drops_(regions::t_work.drops),
       outer_run_inside_(regions::t_work.run_inside),
       outer_instruction_(regions::t_work.instruction),
       outer_operator_inside_(regions::t_work.operator_inside) {
   regions::CurrentWork& work = regions::t_work;
   work.session_id = session.id_;
   work.run_id = id_;
+  work.drops = nullptr;  // its session may ask for them, and the one around it does not
   work.run_inside = work.inside;
   // Its operators are not those of the loop that it may be in.
   if (work.inside != nullptr) work.instruction = -1;
@@ -29,6 +31,7 @@ RegionRun::RegionRun(RegionSession& session)
 RegionRun::~RegionRun() {
   regions::t_work.session_id = outer_session_;
   regions::t_work.run_id = outer_run_;
+  regions::t_work.drops = outer_drops_;
   regions::t_work.run_inside = outer_run_inside_;
   regions::t_work.instruction = outer_instruction_;
   regions::t_work.operator_inside = outer_operator_inside_;
