@@ -80,8 +80,10 @@ def _rounded(value: Any, digits: int) -> str:
     """With so many digits, but never fewer than stand before the point."""
     if isinstance(value, list):
         return f"[{', '.join(_rounded(part, digits) for part in value)}]"
+    if isinstance(value, dict) and "status" in value:  # of an interval that is open
+        return str(Metric(None, why=value["status"]))
     if isinstance(value, float):
-        large = 10**digits <= abs(value) < 1e16
+        large = 1000 <= abs(value) < 1e16
         return f"{value:,.0f}" if large else f"{value:.{digits}g}"
     return f"{value:,}" if type(value) is int else str(value)
 
@@ -124,6 +126,8 @@ def _in_a_line(value: Any) -> str:
         return ", ".join(f"{key} {_in_a_line(value[key])}" for key in value)
     if isinstance(value, list) and value and isinstance(value[0], Section):
         return f"{len(value)} row{'' if len(value) == 1 else 's'}"
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return "; ".join(f"{len(part):,} values" for part in value)
     return str(value)
 
 

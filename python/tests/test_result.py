@@ -84,6 +84,19 @@ def test_a_whole_part_may_be_missing(result: Result) -> None:
     assert result.disturbances == []
 
 
+def test_a_section_prints_its_values_and_counts_its_samples() -> None:
+    open_interval = [1234.5678, {"status": "too_few_samples", "hint": ""}]
+    latency = CONTENT["latency_ms"] | {"intervals": {"p50": open_interval}}
+    assert str(Result(json.dumps({"latency_ms": latency})).latency_ms).splitlines() == [
+        "kind: host_wall",
+        "profiling: off",
+        "p50: 0.195 ms",
+        "p999: n/a (too few samples: needs 1000, has 412)",
+        "intervals: p50 [1,235, n/a (too few samples)] ms",
+        "samples: 2 values",
+    ]
+
+
 def test_intervals_and_samples(result: Result) -> None:
     assert result.latency_ms.intervals.p50.value == [0.194, 0.196]
     assert result.latency_ms.samples[0] == [0.195, 0.196]
