@@ -10,6 +10,7 @@
 #include "report/lines.h"
 #include "report/loss_table.h"
 #include "report/op_table.h"
+#include "report/region_list.h"
 #include "report/region_tables.h"
 #include "report/slice_tree.h"
 #include "report/source_text.h"

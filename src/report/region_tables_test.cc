@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/text.h"
 #include "formats/result_json/result_samples.h"
 #include "report/golden.h"
+#include "report/region_list.h"
+#include "report/region_summary.h"
 
 namespace inferprobe::report {
 namespace {
@@ -166,6 +169,146 @@ TEST(RegionTables, WithWallAloneThereIsNoColumnOfIdleTime) {
   EXPECT_TRUE(Has(text, "longest regions"));
   EXPECT_FALSE(Has(text, "worst regions"));
   EXPECT_TRUE(Has(text, "2 / 2 / n/a"));
+}
+
+// A result whose regions `edit` changed.
+PerfResult Edited(const std::string& name, const std::function<void(RegionReport&)>& edit) {
+  PerfResult result = Sample(name);
+  RegionReport report = *result.regions;
+  edit(report);
+  result.regions = report;
+  return result;
+}
+
+TEST(RegionSummary, IdleInRegionsAndIdleInTheRunAreTwoFigures) {
+  const PerfResult result = Edited("regions", [](RegionReport& report) {
+    report.not_observable.clear();
+    report.threads = 4;
+    report.idle_core_ns = 2e6;
+    report.observable_ns = 10e6;
+    report.run_efficiency = 0.4;
+    report.serial_ns = 7e6;
+    report.serial_share = 0.7;
+  });
+  const std::string text = RegionSummary(result);
+  EXPECT_TRUE(Has(text,
+                  "  in regions: efficiency 77 % of 4 threads · 2.00 ms of idle core-time a "
+                  "run (an upper bound, not a saving)\n"));
+  // 4 x 10 ms, of which 40 % are busy
+  EXPECT_TRUE(Has(text,
+                  "\n  in the whole run: efficiency 40 % · 24.0 ms of idle core-time · 70 % "
+                  "is serial: 7.00 ms\n"));
+}
+
+TEST(RegionSummary, SaysOfHowMuchOfTheRunItSpeaks) {
+  const PerfResult result = Edited("regions", [](RegionReport& report) {
+    report.not_observable = {{.what = "QnnBackend", .why = "hidden", .wall_ns = 98e6}};
+    report.threads = 2;
+    report.observable_ns = 2e6;
+    report.run_efficiency = 0.5;
+    report.serial_ns = 2e6;
+    report.serial_share = 0.02;
+  });
+  EXPECT_TRUE(Has(RegionSummary(result),
+                  "\n  in the observable 2.0 % of the run: efficiency 50 % · 2.00 ms of "
+                  "idle core-time · 100 % is serial: 2.00 ms\n"));
+}
+
+TEST(RegionSummary, OneThreadNearlyOneThreadAndNoneOfThese) {
+  struct Case {
+    double of_run;
+    double serial;  // of its wall
+    const char* sentence;
+  };
+  for (const Case& item : {
+           Case{0.5, 1, "aten::addmm.out ran on one thread: 50.0 of the run's 100.0 ms"},
+           Case{0.5, 0.9995, "aten::addmm.out ran on one thread: 50.0 of the run's"},
+           Case{0.5, 0.99, "aten::addmm.out ran nearly all of the time on one thread: 49.5 of"},
+           Case{0.5, 0.91, "aten::addmm.out ran nearly all of the time on one thread: 45.5 of"},
+           Case{0.5, 0.89, nullptr},
+           Case{0.051, 1, "aten::addmm.out ran on one thread: 5.1 of the run's 100.0 ms"},
+           Case{0.049, 1, nullptr},
+       }) {
+    PerfResult result = Edited("regions", [&](RegionReport& report) {
+      std::erase_if(report.operators, [&](const profile::RegionOperator& op) {
+        return Sample("regions").ops.at(op.op).name != "aten::addmm.out";
+      });
+      report.operators.at(0).wall_ns = item.of_run * 100e6;
+      report.operators[0].serial_ns = item.serial * item.of_run * 100e6;
+    });
+    result.profiled_mean_ns = 100e6;
+    const std::string text = RegionSummary(result);
+    if (item.sentence) {
+      EXPECT_TRUE(Has(text, item.sentence)) << item.of_run << ' ' << item.serial << '\n' << text;
+    } else {
+      EXPECT_FALSE(Has(text, " on one thread")) << item.of_run << ' ' << item.serial;
+    }
+  }
+}
+
+TEST(RegionTables, OperatorsWithoutAFigureAreNotDroppedInSilence) {
+  const profile::Missing not_asked{Status::kNotRequested, "--regions=busy sees who took part"};
+  const profile::Missing full{Status::kOverflow, "12 participants"};
+  const std::string table = "operators by idle core-time, a run (an upper bound, not a saving)";
+  const auto with = [](const profile::Missing& why, size_t count) {
+    return RegionTables(Edited("regions",
+                               [&](RegionReport& report) {
+                                 for (size_t i = 0; i < count; ++i) {
+                                   profile::RegionOperator& op = report.operators.at(i);
+                                   op.efficiency = op.idle_core_ns = op.serial_ns = why;
+                                 }
+                               }),
+                        {});
+  };
+  // Where busy times were not asked for, those that have figures are not the worst.
+  EXPECT_FALSE(Has(with(not_asked, 1), table));
+  EXPECT_TRUE(
+      Has(with(not_asked, 1),
+          "\n  operators by idle core-time: n/a (not requested: --regions=busy sees who took "
+          "part)\n"));
+  EXPECT_TRUE(Has(with(full, 1), table));
+  EXPECT_TRUE(Has(with(full, 1), "n/a      n/a  3.73 ms      n/a        3  XnnpackBackend #0\n"));
+  EXPECT_TRUE(
+      Has(with(full, 4), "\n  operators by idle core-time: n/a (overflow: 12 participants)\n"));
+}
+
+TEST(RegionTables, CountsOfThreadsAreWholeNumbers) {
+  struct Case {
+    double asked;
+    const char* text;
+  };
+  for (const Case& item :
+       {Case{1.5, "1.5 / 2"}, Case{147, "147 / 2"}, Case{999.4, "999 / 2"},
+        Case{999.6, "1,000 / 2"}, Case{1000, "1,000 / 2"}, Case{12288, "12,288 / 2"}}) {
+    const std::string text = RegionTables(
+        Edited("regions", [&](RegionReport& report) { report.rows.at(0).requested = item.asked; }),
+        {});
+    EXPECT_TRUE(Has(text, std::string("  ") + item.text)) << text;
+  }
+}
+
+TEST(RegionList, ARowNamesItsOperator) {
+  PerfResult result = Edited("regions", [](RegionReport& report) { report.rows.at(0).op.reset(); });
+  EXPECT_TRUE(Has(RegionTable(result).Render(Format::kCsv),
+                  "\r\n3,2d_tile_2d_dynamic,n/a (unavailable),n/a (unavailable),"));
+  EXPECT_TRUE(Has(RegionTable(result).Render(Format::kCsv), "4,parallel_for,aten::mul.out,3,"));
+  EXPECT_TRUE(Has(RegionTable(result).Render(Format::kJson), "\"operator\": \"aten::mul.out\""));
+  EXPECT_TRUE(Has(RegionTable(result).Render(Format::kMarkdown), "| aten::mul.out |"));
+  result.ops.at(3).name = result.ops.at(2).name = "same\x1b";  // as the table has it, but raw
+  EXPECT_TRUE(Has(RegionTable(result).Render(Format::kCsv), "4,parallel_for,same\x1b [2],3,"));
+}
+
+TEST(RegionList, CountsAreWholeForPeopleAndExactForMachines) {
+  const PerfResult result = Edited("regions", [](RegionReport& report) {
+    report.rows.at(0).iterations = 12288;
+    report.rows.at(1).iterations = 12288.5;
+  });
+  const std::string people = RegionTable(result).Render(Format::kMarkdown);
+  EXPECT_TRUE(Has(people, "| 12,288 |"));
+  EXPECT_FALSE(Has(people, "e+"));
+  const std::string machines = RegionTable(result).Render(Format::kCsv);
+  EXPECT_TRUE(Has(machines, ",12288,"));
+  EXPECT_TRUE(Has(machines, ",12288.5,"));
 }
 
 // What a damaged or edited result may hold.

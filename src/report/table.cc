@@ -101,6 +101,15 @@ Cell Cell::Numbers(std::vector<double> values) {
   return cell;
 }
 
+Cell Cell::Count(double value) {
+  constexpr double kWhole = 999.95;  // four digits would be the whole number, or "1.2e+04"
+  Cell cell = Number(value);
+  if (cell.type_ == Type::kNumber && std::fabs(value) >= kWhole) {
+    cell.shown_ = base::FormatCount(value);
+  }
+  return cell;
+}
+
 Cell Cell::Percent(double ratio) {
   Cell cell = Number(ratio);
   if (cell.type_ == Type::kNumber) cell.shown_ = base::FormatPercent(ratio);

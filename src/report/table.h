@@ -33,8 +33,9 @@ class Cell {
   static Cell Plain(int64_t value);  // without separators, also for people: to be copied
   static Cell Number(double value);
   static Cell Numbers(std::vector<double> values);  // a list in JSON, else rounded, in one text
-  static Cell Percent(double ratio);                // machines get the ratio
-  static Cell Duration(double ns);                  // machines get ns
+  static Cell Count(double value);    // a mean of counts: for people whole from 1,000 up
+  static Cell Percent(double ratio);  // machines get the ratio
+  static Cell Duration(double ns);    // machines get ns
   static Cell Missing(const profile::Missing& missing);
   static Cell Duration(const profile::Metric<double>& ns);
   static Cell Percent(const profile::Metric<double>& ratio);

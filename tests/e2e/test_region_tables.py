@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 
 import pytest
-from conftest import BUILD, Run
+from conftest import BUILD, SAMPLES, Run
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +31,12 @@ def test_show_has_them_among_the_rest(run: Run, results: pathlib.Path) -> None:
     assert "(an upper bound, not a saving)" in shown.stdout
 
 
+def test_idle_in_regions_and_in_the_run_are_told_apart(run: Run, results: pathlib.Path) -> None:
+    lines = run("show", results / "regions.json", "--regions").stdout.splitlines()
+    assert lines[1].startswith("  in regions: efficiency 77 % of 2 threads · 1.68 ms of idle")
+    assert lines[2].startswith("  in the observable 98.5 % of the run: efficiency 51 % · 131 ms of")
+
+
 def test_show_regions_has_them_alone(run: Run, results: pathlib.Path) -> None:
     shown = run("show", results / "regions.json", "--regions")
     assert shown.returncode == 0
@@ -44,6 +50,9 @@ def test_rows_are_there_for_machines(run: Run, results: pathlib.Path) -> None:
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [float(row["idle_core_ns"]) for row in rows] == [row["idle_core_ns"] for row in expected]
     assert rows[0]["process_cpu_ns"] == "n/a (not requested)"
+    assert [row["operator"] for row in rows] == [
+        "aten::mul.out" if row["where"] == "parallel_for" else "XnnpackBackend #0" for row in rows
+    ]
     listed = json.loads(
         run("show", results / "regions.json", "--regions", "--format", "json").stdout
     )
@@ -61,6 +70,17 @@ def test_without_regions_it_says_why(run: Run, results: pathlib.Path) -> None:
 
 def test_regions_and_events_exclude_each_other(run: Run, results: pathlib.Path) -> None:
     assert run("show", results / "regions.json", "--regions", "--events").returncode == 2
+
+
+# Without busy times, operators that have no loop would be the only ones in a table by idleness.
+def test_wall_alone_has_no_table_of_operators(run: Run) -> None:
+    done = run("perf", SAMPLES / "text_portable.pte", "--regions=wall", "--iterations", 2)
+    assert done.returncode == 0, done.stderr
+    assert "operators by idle core-time, a run" not in done.stdout
+    assert (
+        "\n  operators by idle core-time: n/a (not requested: --regions=busy sees who took part)\n"
+        in done.stdout
+    )
 
 
 @pytest.mark.parametrize(
