@@ -28,6 +28,13 @@ using profile::Status;
 constexpr const char* kHowToSeeBusy = "--regions=busy sees who took part";
 constexpr const char* kHowToSeeCpu = "--regions=cpu reads the CPU clocks";
 
+// Why a participant has no CPU time.
+const char* WhyNoCpu(Status status) {
+  if (status == Status::kNotRequested) return kHowToSeeCpu;
+  if (status != Status::kBelowResolution) return "";
+  return "a participant was busy for too short: its CPU clock is read every 20 us at most";
+}
+
 double NotNegative(int64_t value) { return static_cast<double>(std::max<int64_t>(value, 0)); }
 
 // Why nothing is said about a region's participants.
@@ -192,8 +199,7 @@ class RowSums {
       if (facts.cpu_status == Status::kValid) {
         sums.cpu_ns += static_cast<double>(facts.cpu_ns);
       } else if (!no_cpu_) {
-        no_cpu_ = Missing{facts.cpu_status,
-                          facts.cpu_status == Status::kNotRequested ? kHowToSeeCpu : ""};
+        no_cpu_ = Missing{facts.cpu_status, WhyNoCpu(facts.cpu_status)};
       }
       iterations_hidden_ = iterations_hidden_ || (facts.iterations == 0 && facts.chunks != 0);
     }

@@ -39,9 +39,9 @@ struct PerfOptions {
   std::string trace;                         // Perfetto
   std::string etdump;
   bool force = false;
-  bool latency_only = false;    // no profiled runs
-  std::string outputs_to;       // file for the bytes of the first run's outputs; "": none
-  std::string outputs_expected; // file that outputs_to wrote: the outputs are compared with it
+  bool latency_only = false;     // no profiled runs
+  std::string outputs_to;        // file for the bytes of the first run's outputs; "": none
+  std::string outputs_expected;  // file that outputs_to wrote: the outputs are compared with it
 
   std::string worker_program;  // "": this program
   std::string run_id;          // "": random
