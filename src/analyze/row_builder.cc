@@ -112,7 +112,7 @@ void RowBuilder::FindParents(const Run& run) {
       continue;
     }
     if (parent == kNone && slice.start_ns >= run.start_ns &&
-        slice.start_ns + slice.dur_ns <= run.start_ns + run.dur_ns) {
+        base::SaturatingAdd(slice.start_ns, slice.dur_ns) <= run.start_ns + run.dur_ns) {
       parent = count_;
     }
     if (parent == kNone) continue;
@@ -239,7 +239,7 @@ uint32_t RowBuilder::RowOf(uint32_t local, const Run& run) {
   key.mode = mode_[local];
   key.is_call = call_of_[local] == local;
   if (slice.args != kNone) key.instruction = profile_.args[slice.args].instruction;
-  int64_t order = slice.start_ns - run.start_ns;
+  int64_t order = base::SaturatingAdd(slice.start_ns, -run.start_ns);
   if (slice.category == Category::kDelegateOp) {
     if (slice.name == 0 && slice.args != kNone) {
       key.name = profile_.args[slice.args].delegate_debug_name;
@@ -336,7 +336,8 @@ void RowBuilder::AddScopesAround(const Run& run) {
     const Slice& slice = profile_.slices[i];
     const RowKey key{.name = slice.name, .type = TypeOf(slice.category)};
     const int64_t dur_ns = std::max<int64_t>(slice.dur_ns, 0);
-    AddToRow(rows_.Find(key, slice.start_ns - run.start_ns), dur_ns, dur_ns, 1);
+    AddToRow(rows_.Find(key, base::SaturatingAdd(slice.start_ns, -run.start_ns)), dur_ns, dur_ns,
+             1);
   }
 }
 

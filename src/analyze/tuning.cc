@@ -11,7 +11,6 @@
 namespace inferprobe::analyze {
 namespace {
 
-using profile::Interval;
 using profile::Status;
 using profile::TuneCandidate;
 using profile::TuneResult;

@@ -30,7 +30,8 @@ class RingRegions : public testing::Test {
 
   static uint64_t Ticks(int64_t ns) {
     return Clock().anchor_ticks +
-           static_cast<uint64_t>(static_cast<double>(ns - Clock().anchor_ns) / Clock().ns_per_tick);
+           static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(ns - Clock().anchor_ns) /
+                                                      Clock().ns_per_tick));
   }
   void Put(CellType type, const char* name, int64_t start, int64_t end, uint32_t id,
            uint32_t parent, uint32_t info24 = 0) {
