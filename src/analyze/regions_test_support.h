@@ -1,6 +1,8 @@
 // What the tests of parallel regions start from: a program's run with known loops, and its rows.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "analyze/operators.h"
 #include "analyze/regions.h"
 #include "analyze/synthetic_profile.h"
