@@ -48,18 +48,16 @@ SessionRegions::~SessionRegions() {
 void SessionRegions::BeginRun() {
   first_event_ = collector_->impl().claimed.load(std::memory_order_relaxed);
   drops_.count.store(0, std::memory_order_relaxed);
-  outer_ = {t_work.hooked, t_work.instruction, t_work.depth};
+  outer_ = {t_work.hooked, t_work.depth};
   run_.emplace(session_);
   run_id_ = run_->id();
   t_work.hooked = collector_.get();
   t_work.drops = &drops_;
-  t_work.instruction = -1;
   t_work.depth = 0;  // a run inside a loop of another has loops of its own
 }
 
 void SessionRegions::EndRun() {
   t_work.hooked = outer_.hooked;
-  t_work.instruction = outer_.instruction;
   t_work.depth = outer_.depth;
   run_.reset();
 }

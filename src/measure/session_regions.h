@@ -46,9 +46,8 @@ class INFERPROBE_API SessionRegions {
   uint32_t NameId(std::string_view name);
   uint32_t CodeId(const void* code);
 
-  struct Outer {  // what the thread was at before the run
+  struct Outer {  // what the thread was at before the run, beside what RegionRun puts back
     ParallelRegionCollector* hooked;
-    int32_t instruction;
     uint32_t depth;
   };
   std::shared_ptr<ParallelRegionCollector> collector_;

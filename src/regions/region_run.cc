@@ -23,8 +23,7 @@ RegionRun::RegionRun(RegionSession& session)
   work.run_id = id_;
   work.drops = nullptr;  // its session may ask for them, and the one around it does not
   work.run_inside = work.inside;
-  // Its operators are not those of the loop that it may be in.
-  if (work.inside != nullptr) work.instruction = -1;
+  work.instruction = -1;  // its operators are not those of what is around it
   work.operator_inside = work.inside;
 }
 
