@@ -1,8 +1,8 @@
 #include "measure/machine/cpu_meter.h"
 
-#include <fmt/format.h>
+#include <optional>
 
-#include <ctime>
+#include "base/system_clock.h"
 
 namespace inferprobe::measure {
 namespace {
@@ -11,15 +11,14 @@ using profile::Metric;
 using profile::Missing;
 using profile::Status;
 
-Metric<int64_t> Read(clockid_t clock) {
-  timespec time = {};
-  if (clock_gettime(clock, &time) != 0) {
-    return Missing{Status::kUnsupported, "the system has no clock of CPU time"};
-  }
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+using ReadClock = std::optional<uint64_t> (*)();
+
+Metric<int64_t> Read(ReadClock clock) {
+  if (const std::optional<uint64_t> ns = clock()) return static_cast<int64_t>(*ns);
+  return Missing{Status::kUnsupported, "the system has no clock of CPU time"};
 }
 
-Metric<int64_t> Since(const Metric<int64_t>& begin_ns, clockid_t clock) {
+Metric<int64_t> Since(const Metric<int64_t>& begin_ns, ReadClock clock) {
   if (!begin_ns) return begin_ns;
   const Metric<int64_t> end_ns = Read(clock);
   return end_ns ? Metric<int64_t>(*end_ns - *begin_ns) : end_ns;
@@ -29,23 +28,23 @@ Metric<int64_t> Since(const Metric<int64_t>& begin_ns, clockid_t clock) {
 
 void CpuMeter::BeginBlock() {
   in_runs_ns_ = 0;
-  process_ns_ = Read(CLOCK_PROCESS_CPUTIME_ID);
-  thread_ns_ = Read(CLOCK_THREAD_CPUTIME_ID);
+  process_ns_ = Read(base::ProcessCpuNs);
+  thread_ns_ = Read(base::ThreadCpuNs);
 }
 
 void CpuMeter::BeforeRun(profile::RunMode /*mode*/) {
-  const Metric<int64_t> now_ns = Read(CLOCK_THREAD_CPUTIME_ID);
+  const Metric<int64_t> now_ns = Read(base::ThreadCpuNs);
   run_begin_ns_ = now_ns ? *now_ns : 0;
 }
 
 void CpuMeter::AfterRun(profile::RunMode /*mode*/) {
-  const Metric<int64_t> now_ns = Read(CLOCK_THREAD_CPUTIME_ID);
+  const Metric<int64_t> now_ns = Read(base::ThreadCpuNs);
   if (now_ns) in_runs_ns_ += *now_ns - run_begin_ns_;
 }
 
 void CpuMeter::EndBlock(profile::BlockReading* reading) const {
-  reading->process_cpu_ns = Since(process_ns_, CLOCK_PROCESS_CPUTIME_ID);
-  reading->outside_cpu_ns = Since(thread_ns_, CLOCK_THREAD_CPUTIME_ID);
+  reading->process_cpu_ns = Since(process_ns_, base::ProcessCpuNs);
+  reading->outside_cpu_ns = Since(thread_ns_, base::ThreadCpuNs);
   if (reading->outside_cpu_ns) reading->outside_cpu_ns = *reading->outside_cpu_ns - in_runs_ns_;
 }
 
