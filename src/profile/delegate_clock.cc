@@ -17,7 +17,6 @@
 namespace inferprobe::profile {
 namespace {
 
-constexpr int64_t kLatestNs = int64_t{1} << 61;  // so that start and length can be added
 constexpr size_t kMostListed = 8;
 
 bool Fits(std::string_view wanted, std::string_view name) {

@@ -40,6 +40,10 @@ class StringTable {
 
 constexpr uint32_t kNone = 0xFFFFFFFF;
 
+// The latest time and the longest length that are taken from anywhere, so that a start and a length
+// can be added.
+constexpr int64_t kLatestNs = int64_t{1} << 61;
+
 enum class TrackType : uint8_t {
   kThread,
   kEngine,

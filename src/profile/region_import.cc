@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "profile/model.h"
 #include "record/layout.h"
 
 namespace inferprobe::profile {
@@ -11,11 +12,7 @@ using record::Cell;
 using record::CellType;
 
 constexpr uint64_t kFacts = 4;
-constexpr uint64_t kMostNs = uint64_t{1} << 61;
 constexpr uint32_t kMostCount = uint32_t{std::numeric_limits<int32_t>::max()};
-
-CellType TypeOf(const Cell& cell) { return static_cast<CellType>(cell.info >> 24); }
-uint32_t Info24(const Cell& cell) { return cell.info & record::kInfoMask; }
 
 bool ToStatus(uint32_t value, Status* status) {
   if (value > static_cast<uint32_t>(Status::kNotMeasured)) return false;
@@ -24,7 +21,7 @@ bool ToStatus(uint32_t value, Status* status) {
 }
 
 bool ToTimes(const Cell& cell, int64_t* start_ns, int64_t* end_ns) {
-  if (cell.start == 0 || cell.start > cell.end || cell.end > kMostNs) return false;
+  if (cell.start == 0 || cell.start > cell.end || cell.end > uint64_t{kLatestNs}) return false;
   *start_ns = static_cast<int64_t>(cell.start);
   *end_ns = static_cast<int64_t>(cell.end);
   return true;
@@ -78,7 +75,7 @@ bool ReadFacts(const record::BlockReader::Cells& cells, uint64_t at, RegionCells
   region.code = where.parent;
   region.process_cpu_ns = cpu.start;
   group->thread_id = cpu.name;
-  return region.id != 0 && region.process_cpu_ns <= kMostNs;
+  return region.id != 0 && region.process_cpu_ns <= uint64_t{kLatestNs};
 }
 
 bool ReadPart(const Cell& times, const Cell& facts, RegionCells::Part* part) {
@@ -89,7 +86,7 @@ bool ReadPart(const Cell& times, const Cell& facts, RegionCells::Part* part) {
   part->part.cpu_ns = facts.end;
   part->part.first_cpu = static_cast<int32_t>(facts.name);
   part->part.last_cpu = static_cast<int32_t>(facts.id);
-  return ToTimes(times, &part->start_ns, &part->end_ns) && facts.end <= kMostNs &&
+  return ToTimes(times, &part->start_ns, &part->end_ns) && facts.end <= uint64_t{kLatestNs} &&
          ToStatus(facts.parent, &part->part.cpu_status);
 }
 

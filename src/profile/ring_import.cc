@@ -21,10 +21,6 @@ using record::CellType;
 constexpr size_t kMaxTracks = 0xFFFF;  // Slice::track has 16 bits
 constexpr uint64_t kMaxMetadataBytes = uint64_t{1} << 20;
 constexpr size_t kBytesPerCell = 28;
-constexpr int64_t kMaxEngineNs = int64_t{1} << 61;
-
-CellType TypeOf(const Cell& cell) { return static_cast<CellType>(cell.info >> 24); }
-uint32_t Info24(const Cell& cell) { return cell.info & record::kInfoMask; }
 
 int32_t InstructionOf(uint32_t info24) {
   return info24 == record::kNoInstruction ? -1 : static_cast<int32_t>(info24);
@@ -275,7 +271,7 @@ uint32_t RingImporter::EngineTrack(Ring& ring, int32_t instruction, const Delega
 void RingImporter::AddEngineSlice(Ring& ring, const Cell& cell, int32_t instruction,
                                   uint32_t args) {
   const auto engine_ns = [](uint64_t value) -> std::optional<int64_t> {
-    if (value > static_cast<uint64_t>(kMaxEngineNs)) return std::nullopt;
+    if (value > uint64_t{kLatestNs}) return std::nullopt;
     return static_cast<int64_t>(value);
   };
   std::optional<Slice> slice = Timed(cell, engine_ns(cell.start), engine_ns(cell.end));

@@ -67,6 +67,9 @@ constexpr uint32_t PackInfo(CellType type, uint32_t value) {
   return static_cast<uint32_t>(type) << 24 | (value & kInfoMask);
 }
 
+constexpr CellType TypeOf(const Cell& cell) { return static_cast<CellType>(cell.info >> 24); }
+constexpr uint32_t Info24(const Cell& cell) { return cell.info & kInfoMask; }
+
 static_assert(PackInfo(CellType::kScope, 0) == kScopeInfo);
 static_assert(PackInfo(CellType::kCounter, 0) == kCounterInfo);
 

@@ -14,7 +14,7 @@ namespace {
 
 // nullopt: no slice.
 std::optional<ScopeType> ScopeTypeOf(const record::Cell& cell) {
-  switch (static_cast<record::CellType>(cell.info >> 24)) {
+  switch (record::TypeOf(cell)) {
     case record::CellType::kScope:
       return ScopeType::kUser;
     case record::CellType::kSetInputs:

@@ -11,8 +11,6 @@ using profile::Region;
 using profile::RegionPart;
 using protozero::pbf_builder;
 
-constexpr int64_t kMostNs = int64_t{1} << 61;
-
 void AddUnless(pbf_builder<TrackEvent>& out, Interner& interner, ArgName name, int64_t otherwise,
                int64_t value) {
   if (value != otherwise) AddInt(out, interner.Arg(name), value);
@@ -38,7 +36,7 @@ void ReadCount(int64_t number, Number& count) {
 }
 
 void ReadNs(int64_t number, uint64_t& ns) {
-  if (number >= 0 && number <= kMostNs) ns = static_cast<uint64_t>(number);
+  if (number >= 0 && number <= profile::kLatestNs) ns = static_cast<uint64_t>(number);
 }
 
 }  // namespace
