@@ -1,6 +1,8 @@
 // What the benchmarks of whole programs share: a program in memory with its inputs.
 #pragma once
 
+#include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +22,24 @@ inline Result<Recorder> StartRecorder() {
   RecorderOptions recording;
   recording.events_per_thread = 1 << 16;
   return Recorder::Start(recording);
+}
+
+// measure(path) for each program, of our samples where none is named; what goes wrong ends it.
+template <typename Measure>
+int MeasureEach(std::vector<std::string> programs, std::initializer_list<const char*> samples,
+                Measure measure) {
+  if (programs.empty()) {
+    for (const char* sample : samples) {
+      programs.push_back(std::string(INFERPROBE_SOURCE_DIR "/samples/") + sample + ".pte");
+    }
+  }
+  for (const std::string& program : programs) {
+    if (auto measured = measure(program); !measured) {
+      std::fprintf(stderr, "%s: %s\n", program.c_str(), measured.error().message.c_str());
+      return 1;
+    }
+  }
+  return 0;
 }
 
 // One program, of which several instances are loaded. Stays where it is.

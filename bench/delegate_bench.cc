@@ -215,13 +215,8 @@ int Main(int argc, char** argv) {
     if (!measured) std::fprintf(stderr, "%s\n", measured.error().message.c_str());
     return measured ? 0 : 1;
   }
-  for (const std::string& program : programs) {
-    if (auto measured = MeasureProgram(program, seconds); !measured) {
-      std::fprintf(stderr, "%s: %s\n", program.c_str(), measured.error().message.c_str());
-      return 1;
-    }
-  }
-  return 0;
+  return MeasureEach(std::move(programs), {},
+                     [&](const std::string& program) { return MeasureProgram(program, seconds); });
 }
 
 }  // namespace

@@ -85,22 +85,12 @@ int Main(int argc, char** argv) {
       programs.emplace_back(argv[i]);
     }
   }
-  if (programs.empty()) {
-    for (const char* name : {"regions50_xnnpack", "vision_xnnpack", "text_portable"}) {
-      programs.push_back(fmt::format("{}/samples/{}.pte", INFERPROBE_SOURCE_DIR, name));
-    }
-  }
   if (const auto sources = RegionSources(); !sources) {
     std::fprintf(stderr, "%s\n", sources.missing().hint.c_str());
     return 1;
   }
-  for (const std::string& program : programs) {
-    if (auto measured = Measure(program, rounds); !measured) {
-      std::fprintf(stderr, "%s: %s\n", program.c_str(), measured.error().message.c_str());
-      return 1;
-    }
-  }
-  return 0;
+  return MeasureEach(std::move(programs), {"regions50_xnnpack", "vision_xnnpack", "text_portable"},
+                     [&](const std::string& program) { return Measure(program, rounds); });
 }
 
 }  // namespace

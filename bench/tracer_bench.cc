@@ -131,18 +131,8 @@ int Main(int argc, char** argv) {
       programs.emplace_back(argv[i]);
     }
   }
-  if (programs.empty()) {
-    for (const char* name : {"vision_xnnpack", "regions50_xnnpack"}) {
-      programs.push_back(fmt::format("{}/samples/{}.pte", INFERPROBE_SOURCE_DIR, name));
-    }
-  }
-  for (const std::string& program : programs) {
-    if (auto measured = Measure(program, rounds, json); !measured) {
-      std::fprintf(stderr, "%s: %s\n", program.c_str(), measured.error().message.c_str());
-      return 1;
-    }
-  }
-  return 0;
+  return MeasureEach(std::move(programs), {"vision_xnnpack", "regions50_xnnpack"},
+                     [&](const std::string& program) { return Measure(program, rounds, json); });
 }
 
 }  // namespace
