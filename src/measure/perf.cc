@@ -112,8 +112,8 @@ Result<void> CheckOptions(PerfOptions* options) {
     options->ring_events = uint32_t{1} << 16;
     if (!options->regions.empty()) {
       options->ring_events = std::max(
-          options->ring_events,
-          RingEventsForRegions(std::max<int64_t>(DescribeEnvironment().cpus, options->threads)));
+          options->ring_events, RingEventsForRegions(std::max<int64_t>(
+                                    static_cast<int64_t>(AllowedCpus().size()), options->threads)));
     }
   }
   if (options->engine.empty()) {

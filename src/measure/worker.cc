@@ -3,28 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <optional>
 #include <span>
 
 #include "analyze/steady_state.h"
 #include "analyze/stop_rule.h"
-#include "base/files.h"
 #include "base/message_channel.h"
 #include "inferprobe/recorder.h"
 #include "inferprobe/session.h"
 #include "measure/engine_registry.h"
-#include "measure/inputs/compare_outputs.h"
 #include "measure/inputs/inputs.h"
 #include "measure/machine/cpu_meter.h"
 #include "measure/machine/disturbance.h"
 #include "measure/machine/system_file.h"
 #include "measure/machine/system_text.h"
+#include "measure/output_check.h"
 #include "measure/regions_hook.h"
 #include "measure/run_loop.h"
 #include "measure/wire.h"
@@ -99,14 +95,9 @@ class Worker {
   Result<void> Perf();
   Result<void> Load();
   Result<void> ChooseInputs();
-  Result<void> CheckOutputs();
-  Result<void> CheckBundledCases(const std::vector<Tensor>& first_outputs);
-  Result<void> KeepOutputs(const std::vector<Tensor>& outputs);
-  Result<void> CompareWithKept(const std::vector<Tensor>& outputs);
   Result<void> MeasureAndDrain(RunLoop* loop);
   Result<void> Measure(RunLoop* loop);
   Result<void> DrainRings();
-  Result<std::vector<std::string>> OutputHashes(bool observed, std::vector<Tensor>* outputs);
 
   base::MessageChannel channel_;
   PlanMessage plan_;
@@ -221,44 +212,6 @@ Result<void> Worker::ChooseInputs() {
   return engine_->SetInputs(std::move(inputs));
 }
 
-Result<std::vector<std::string>> Worker::OutputHashes(bool observed, std::vector<Tensor>* outputs) {
-  auto taken = engine_->Outputs(observed);
-  if (!taken) return tl::unexpected(taken.error());
-  std::vector<std::string> hashes;
-  for (const Tensor& tensor : *taken) {
-    hashes.push_back(
-        base::Sha256Hex({reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()}));
-  }
-  if (outputs != nullptr) *outputs = std::move(*taken);
-  return hashes;
-}
-
-// Each case of a bundled program is run once and compared; the measurement is of case 0.
-Result<void> Worker::CheckBundledCases(const std::vector<Tensor>& first_outputs) {
-  for (size_t i = 0; i < cases_.size(); ++i) {
-    if (cases_[i].expected.empty()) continue;
-    std::vector<Tensor> outputs = first_outputs;
-    if (i > 0) {
-      INFERPROBE_RETURN_IF_ERROR(engine_->SetInputs(cases_[i].inputs));
-      INFERPROBE_RETURN_IF_ERROR(engine_->Run(false));
-      auto taken = engine_->Outputs(false);
-      if (!taken) return tl::unexpected(taken.error());
-      outputs = std::move(*taken);
-    }
-    const OutputComparison comparison = CompareOutputs(outputs, cases_[i].expected);
-    if (comparison.max_abs_error &&
-        (!outputs_.max_abs_error || *comparison.max_abs_error > *outputs_.max_abs_error)) {
-      outputs_.max_abs_error = *comparison.max_abs_error;
-    }
-    if (outputs_.verdict == profile::OutputCheck::Verdict::kMismatch) continue;
-    outputs_.verdict = comparison.match ? profile::OutputCheck::Verdict::kMatch
-                                        : profile::OutputCheck::Verdict::kMismatch;
-    outputs_.text = fmt::format("bundled case {} of {}: {}", i, cases_.size(), comparison.text);
-  }
-  if (cases_.size() > 1) INFERPROBE_RETURN_IF_ERROR(engine_->SetInputs(cases_.front().inputs));
-  return {};
-}
-
 bool EnoughRemains(const analyze::StopRule& rule, std::span<const int64_t> samples_ns,
                    int64_t elapsed_ns) {
   const std::vector<double> samples(samples_ns.begin(), samples_ns.end());
@@ -272,85 +225,12 @@ bool EnoughRemains(const analyze::StopRule& rule, std::span<const int64_t> sampl
   return decider.Decide(samples_ns.subspan(start), rest_ns) != analyze::StopReason::kContinue;
 }
 
-// The bytes of all of them, one after another: whoever compares has the same types and shapes.
-Result<void> Worker::KeepOutputs(const std::vector<Tensor>& outputs) {
-  std::ofstream file(plan_.options.outputs_to, std::ios::binary);
-  for (const Tensor& tensor : outputs) {
-    file.write(reinterpret_cast<const char*>(tensor.data.data()),
-               static_cast<std::streamsize>(tensor.data.size()));
-  }
-  if (file.flush()) return {};
-  return MakeError(ErrorCode::kIo, "the outputs cannot be kept: " + base::SystemErrorText(errno));
-}
-
-Result<void> Worker::CompareWithKept(const std::vector<Tensor>& outputs) {
-  auto bytes = base::ReadFile(plan_.options.outputs_expected);
-  if (!bytes) return tl::unexpected(bytes.error());
-  std::vector<Tensor> expected = outputs;
-  size_t total = 0;
-  for (const Tensor& tensor : outputs) total += tensor.data.size();
-  OutputComparison comparison;
-  if (total == bytes->size()) {
-    size_t at = 0;
-    for (Tensor& tensor : expected) {
-      std::memcpy(tensor.data.data(), bytes->data() + at, tensor.data.size());
-      at += tensor.data.size();
-    }
-    comparison = CompareOutputs(outputs, expected);
-  } else {
-    comparison.match = false;
-    comparison.text = fmt::format("{} bytes, {} were expected", total, bytes->size());
-  }
-  // Not over what a bundle's own expected outputs say.
-  if (outputs_.verdict == profile::OutputCheck::Verdict::kMismatch) return {};
-  if (comparison.max_abs_error) outputs_.max_abs_error = *comparison.max_abs_error;
-  outputs_.verdict = comparison.match ? profile::OutputCheck::Verdict::kMatch
-                                      : profile::OutputCheck::Verdict::kMismatch;
-  outputs_.text = comparison.text;
-  return {};
-}
-
-// After the first run: what came out, whether it comes out again, and with profiling on too. A
-// program that keeps state between runs differs from run to run by design; then the comparison with
-// the profiled instance says nothing and is not made.
-Result<void> Worker::CheckOutputs() {
-  std::vector<Tensor> outputs;
-  auto first = OutputHashes(false, &outputs);
-  if (!first) return tl::unexpected(first.error());
-  outputs_.sha256 = *first;
-  INFERPROBE_RETURN_IF_ERROR(CheckBundledCases(outputs));
-  if (!plan_.options.outputs_to.empty()) INFERPROBE_RETURN_IF_ERROR(KeepOutputs(outputs));
-  if (!plan_.options.outputs_expected.empty()) INFERPROBE_RETURN_IF_ERROR(CompareWithKept(outputs));
-  INFERPROBE_RETURN_IF_ERROR(engine_->Run(false));
-  auto second = OutputHashes(false, nullptr);
-  if (!second) return tl::unexpected(second.error());
-  outputs_.repeatable = *first == *second;
-  if (plan_.options.latency_only) {
-    outputs_.profiled_equal = {profile::Status::kNotRequested, "no profiled runs"};
-    return {};
-  }
-  INFERPROBE_RETURN_IF_ERROR(engine_->PrepareObserved());
-  // As the runs will be that are measured so.
-  if (regions_ != nullptr) regions_->BeforeRun(RunMode::kWarmupOn);
-  auto run = engine_->Run(true);
-  if (regions_ != nullptr) regions_->AfterRun(RunMode::kWarmupOn);
-  if (!run) return run;
-  auto observed = OutputHashes(true, nullptr);
-  if (!observed) return tl::unexpected(observed.error());
-  if (*first == *second) {
-    outputs_.profiled_equal = *first == *observed;
-  } else {
-    outputs_.profiled_equal = {profile::Status::kUnsupported,
-                               "two runs without profiling differ already: the program keeps state "
-                               "or is not deterministic"};
-  }
-  return {};
-}
-
 Result<void> Worker::Measure(RunLoop* loop) {
   INFERPROBE_RETURN_IF_ERROR(SendPhase("warm up", 0, plan_.options.warmup, 0));
   if (auto first = loop->Run(RunMode::kFirst); !first) return tl::unexpected(first.error());
-  INFERPROBE_RETURN_IF_ERROR(CheckOutputs());
+  auto outputs = CheckOutputs(engine_, plan_.options, cases_, regions_);
+  if (!outputs) return tl::unexpected(outputs.error());
+  outputs_ = std::move(*outputs);
   // Long models must not spend minutes on a default that was meant for short ones: warm-up ends
   // after the time that the whole measurement may take, too.
   const RunLoop::Limits warm_up = {plan_.options.warmup, 10'000'000'000, 1};
