@@ -47,7 +47,7 @@ struct LoopTuningOptions {
 
 struct LoopTuningRow {
   LoopCandidate candidate;
-  double loop_ns = 0;  // median over rounds of the median of a block
+  double loop_ns = 0;  // median over rounds of the median of a block; std::chrono::steady_clock
   // To the first candidate's, geometric mean over rounds, with its interval.
   double ratio = 1;
   double ratio_low = 1;

@@ -138,6 +138,14 @@ TEST(Regions, ALoopManyLoopsDeepIsOfTheOutermost) {
   ASSERT_TRUE(report);
   EXPECT_EQ(*report->per_inference, 1);
   EXPECT_EQ(*report->wall_ns, 1'000);
+  // The outermost one, and one row of all that are inside it.
+  ASSERT_EQ(report->rows.size(), 2U);
+  for (const RegionRow& row : report->rows) {
+    EXPECT_EQ(row.index, 1U);
+    if (row.calls == 1) continue;
+    EXPECT_EQ(row.calls, 100U);
+    EXPECT_EQ(row.parent, 1U);
+  }
 }
 
 TEST(Regions, ARegionBehindItsRunsSlicesIsFoundByItsTime) {

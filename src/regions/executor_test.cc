@@ -20,6 +20,7 @@ namespace inferprobe {
 namespace {
 
 using regions::Gate;
+using regions::Held;
 using Range = std::pair<int64_t, int64_t>;
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
@@ -235,18 +236,9 @@ TEST(Executor, AWakeUpThatCameTooLateIsForgotten) {
 // A caller whose loop is done does not wait for threads that never came.
 TEST(Executor, DoesNotWaitForBusyThreads) {
   CpuExecutor executor(2);
-  Gate held;
-  Gate release;
-  std::thread holder([&] {
-    executor.Run(2, 1, [&](int64_t, int64_t) {
-      held.Arrive();
-      release.WaitFor(1);
-    });
-  });
-  held.WaitFor(2);
+  Held held(executor);
   EXPECT_EQ(RangesOf(executor, 5, 1).size(), 5U);
-  release.Arrive();
-  holder.join();
+  held.LetGo();
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace inferprobe {
 namespace {
 
 using regions::Gate;
+using regions::Held;
 
 void Nothing(int64_t, int64_t) {}
 
@@ -379,18 +380,9 @@ TEST(ParallelFor, ConcurrentCallersShareThePool) {
   CpuExecutor executor(2);
   ParallelRegionCollector first;
   ParallelRegionCollector second;
-  Gate held;
-  Gate release;
-  std::thread holder([&] {
-    ParallelFor(ExecutorView(executor, &first), 2, 1, [&](int64_t, int64_t) {
-      held.Arrive();
-      release.WaitFor(1);
-    });
-  });
-  held.WaitFor(2);
+  Held held(ExecutorView(executor, &first));
   ParallelFor(ExecutorView(executor, &second), 100, 1, Nothing);
-  release.Arrive();
-  holder.join();
+  held.LetGo();
 
   const Only all = TheOnlyEvent(first);
   EXPECT_EQ(all->admitted_threads, 2);
@@ -406,21 +398,13 @@ TEST(ParallelFor, ConcurrentCallersShareThePool) {
 TEST(ParallelFor, AThreadThatComesFreeTakesPart) {
   CpuExecutor executor(2);
   ParallelRegionCollector regions;
-  Gate held;
-  Gate release;
-  std::thread holder([&] {
-    executor.Run(2, 1, [&](int64_t, int64_t) {
-      held.Arrive();
-      release.WaitFor(1);
-    });
-  });
-  held.WaitFor(2);
+  Held held(executor);
   Gate both;
   ParallelFor(ExecutorView(executor, &regions), 2, 1, [&](int64_t begin, int64_t) {
-    if (begin == 0) release.Arrive();
+    if (begin == 0) held.Release();
     both.ArriveAndWaitFor(2);
   });
-  holder.join();
+  held.LetGo();
   const Only event = TheOnlyEvent(regions);
   EXPECT_EQ(event->admitted_threads, 2);
   EXPECT_EQ(event->observed_threads, 2);
@@ -430,25 +414,17 @@ TEST(ParallelFor, AThreadThatComesFreeTakesPart) {
 TEST(ParallelFor, AThreadThatComesFreeTooLateIsNotAdmitted) {
   CpuExecutor executor(2);
   ParallelRegionCollector regions;
-  Gate held;
-  Gate release;
-  std::thread holder([&] {
-    executor.Run(2, 1, [&](int64_t, int64_t) {
-      held.Arrive();
-      release.WaitFor(1);
-    });
-  });
-  held.WaitFor(2);
+  Held held(executor);
   ParallelFor(ExecutorView(executor, &regions), 2, 1, [&](int64_t begin, int64_t) {
     if (begin == 0) return;
-    release.Arrive();
+    held.Release();
     // On its way to this loop, the thread has been at ours.
     std::thread([&] {
       Gate two;
       executor.Run(2, 1, [&](int64_t, int64_t) { two.ArriveAndWaitFor(2); });
     }).join();
   });
-  holder.join();
+  held.LetGo();
   const Only event = TheOnlyEvent(regions);
   EXPECT_EQ(event->requested_threads, 2);
   EXPECT_EQ(event->admitted_threads, 1);

@@ -74,15 +74,6 @@ TEST_P(Allocating, AnObservedRunAddsNothing) {
               static_cast<int>(observed));
 }
 
-// As a session sets it for the time of a run.
-class Looking {
- public:
-  explicit Looking(ParallelRegionCollector& collector) { t_work.hooked = &collector; }
-  ~Looking() { t_work.hooked = nullptr; }
-  Looking(const Looking&) = delete;
-  Looking& operator=(const Looking&) = delete;
-};
-
 TEST_P(Allocating, LookingAtLoopsAddsNothing) {
   const std::string path = Sample(std::string(GetParam()) + ".pte");
   Recording recording;

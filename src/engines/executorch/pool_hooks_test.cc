@@ -58,14 +58,6 @@ class Pool {
   void* pool_;
 };
 
-class Looking {
- public:
-  explicit Looking(ParallelRegionCollector& collector) { t_work.hooked = &collector; }
-  ~Looking() { t_work.hooked = nullptr; }
-  Looking(const Looking&) = delete;
-  Looking& operator=(const Looking&) = delete;
-};
-
 struct Shape {
   const char* name;
   void (*function)();

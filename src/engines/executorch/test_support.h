@@ -18,6 +18,7 @@
 #include "inferprobe/recorder.h"
 #include "measure/inputs/inputs.h"
 #include "record/block_reader.h"
+#include "regions/current_work.h"
 
 namespace inferprobe::executorch_engine {
 
@@ -123,6 +124,15 @@ class Recording {
  private:
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<record::BlockReader> reader_;
+};
+
+// Looks at the calling thread's loops while it lives, as a session does for the time of a run.
+class Looking {
+ public:
+  explicit Looking(ParallelRegionCollector& collector) { regions::t_work.hooked = &collector; }
+  ~Looking() { regions::t_work.hooked = nullptr; }
+  Looking(const Looking&) = delete;
+  Looking& operator=(const Looking&) = delete;
 };
 
 }  // namespace inferprobe::executorch_engine
