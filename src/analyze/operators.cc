@@ -218,6 +218,8 @@ class TableWriter {
         return row.key.is_call ? name + ModeText(row.key) : name;
       case RowType::kKernel:
       case RowType::kScope:
+      case RowType::kModule:
+      case RowType::kOperator:
         return name;
     }
     return name;

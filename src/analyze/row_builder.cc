@@ -46,7 +46,12 @@ RowType TypeOf(Category category) {
     case Category::kOther:
     case Category::kRegion:
     case Category::kRegionPart:
+    case Category::kDeviceWork:
       return RowType::kOther;
+    case Category::kModuleCall:
+      return RowType::kModule;
+    case Category::kOperator:
+      return RowType::kOperator;
   }
   return RowType::kOther;
 }

@@ -7,6 +7,7 @@
 
 #include "inferprobe/tensor.h"
 #include "profile/metric.h"
+#include "profile/modules.h"
 
 namespace inferprobe::profile {
 
@@ -37,6 +38,7 @@ struct ModelFacts {
   std::vector<std::string> instruction_names;
   // Index into `delegates` of each instruction, -1 where it calls none; empty: not known.
   std::vector<int32_t> instruction_delegates;
+  ModuleFacts modules;
 };
 
 struct EngineFacts {

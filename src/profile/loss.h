@@ -107,7 +107,15 @@ const char* BlameName(Blame blame);
     "out: copy it anew")                                                                           \
   X(kRegionsDropped, "regions_dropped", kDataLoss, kInferprobe,                                    \
     "parallel regions found no place in their collector, they are in no figure: give it more "     \
-    "capacity")
+    "capacity")                                                                                    \
+  X(kOperatorCut, "operator_cut", kRepair, kInput,                                                 \
+    "operators that their profiler saw stick out of the module that they ran in, by the doubt of " \
+    "two clocks, are cut to it: nothing to do")                                                    \
+  X(kModuleCallsOutside, "module_calls_outside", kInfo, kInput,                                    \
+    "forward was called of modules that are not of the profiled model (replicas, another model "   \
+    "of the same class): profile that model, too")                                                 \
+  X(kOperatorsUnplaced, "operators_unplaced", kDataLoss, kInput,                                   \
+    "operators whose times no clock of this machine explains are left out: measure again")
 
 enum class Loss : uint8_t {
 #define INFERPROBE_LOSS_ENUM(id, name, severity, blame, advice) id,

@@ -17,7 +17,8 @@ uint32_t Profile::AddArgs(const SliceArgs& value) {
                               uint64_t{static_cast<uint32_t>(value.instruction)},
                               uint64_t{static_cast<uint32_t>(value.delegate_debug_id)},
                               uint64_t{value.delegate_debug_name}, uint64_t{value.metadata},
-                              uint64_t{value.region}, uint64_t{value.region_part}}) {
+                              uint64_t{value.region}, uint64_t{value.region_part},
+                              uint64_t{value.module}, uint64_t{value.raised}}) {
     hash = (hash ^ part) * 0x100000001b3;
   }
   std::vector<uint32_t>& candidates = args_index_[hash];

@@ -81,7 +81,12 @@ enum class Category : uint8_t {
   kOther,         // an event of the engine that is none of the above
   kRegion,        // a parallel region (profile/regions.h), on a track of its own: in no row
   kRegionPart,    // what one thread did in it; `parent` is the region's slice
+  kModuleCall,    // one call of a PyTorch module (SliceArgs::module)
+  kOperator,      // an operator of a framework, as its own profiler recorded it: "aten::conv2d"
+  kDeviceWork,    // a kernel or copy on a device (engine track of Kind::kDevice); `parent` is the
+                  // kOperator or kModuleCall that launched it
 };
+constexpr Category kLastCategory = Category::kDeviceWork;
 const char* CategoryName(Category category);
 
 // 32 bytes. `parent` is the index of the enclosing slice, kNone at top level.
@@ -106,6 +111,8 @@ struct SliceArgs {
   uint32_t metadata = kNone;         // index into Profile::metadata
   uint32_t region = kNone;           // index into Profile::regions, of a kRegion
   uint32_t region_part = kNone;      // index into Profile::region_parts, of a kRegionPart
+  uint32_t module = kNone;           // index into ModuleFacts::tree, of a kModuleCall
+  bool raised = false;               // a kModuleCall that ended by an exception
   bool operator==(const SliceArgs&) const = default;
 };
 
@@ -113,6 +120,14 @@ struct CounterSample {
   int64_t time_ns = 0;
   double value = 0;
   uint16_t track = 0;
+};
+
+// An event of a framework's allocator.
+struct Allocation {
+  int64_t time_ns = 0;
+  int64_t bytes = 0;       // negative: freed
+  uint32_t slice = kNone;  // the innermost kOperator or kModuleCall around it on its thread
+  bool device = false;     // in a device's memory
 };
 
 enum class RunMode : uint8_t {
@@ -184,6 +199,7 @@ struct Profile {
   std::vector<CounterSample> counters;
   std::vector<Region> regions;
   std::vector<RegionPart> region_parts;
+  std::vector<Allocation> allocations;
   std::vector<Run> runs;     // in order of time, over all processes
   bool runs_marked = false;  // the file says which they are: what is in none of them is no run
   LossCounts losses;

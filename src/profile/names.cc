@@ -133,6 +133,12 @@ const char* CategoryName(Category category) {
       return "region";
     case Category::kRegionPart:
       return "region_part";
+    case Category::kModuleCall:
+      return "module_call";
+    case Category::kOperator:
+      return "operator";
+    case Category::kDeviceWork:
+      return "device_work";
   }
   return "other";
 }
@@ -193,6 +199,10 @@ const char* RowTypeName(RowType type) {
       return "delegate_op";
     case RowType::kScope:
       return "scope";
+    case RowType::kModule:
+      return "module";
+    case RowType::kOperator:
+      return "operator";
     case RowType::kOther:
       return "other";
     case RowType::kBetween:

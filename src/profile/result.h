@@ -13,6 +13,7 @@
 #include "profile/loss.h"
 #include "profile/metric.h"
 #include "profile/model.h"
+#include "profile/modules.h"
 #include "profile/region_report.h"
 #include "profile/source.h"
 
@@ -71,6 +72,8 @@ enum class RowType : uint8_t {
   kDelegateCall,
   kDelegateOp,  // engine-reported: never added to host-wall rows
   kScope,
+  kModule,    // calls of a PyTorch module
+  kOperator,  // of a framework: "aten::conv2d"
   kOther,
   kBetween,       // inside the method, in no instruction
   kUnattributed,  // in the run, in nothing else
@@ -258,6 +261,7 @@ struct PerfResult {
   std::vector<Error> unwritten;  // outputs that were asked for and could not be written
 
   Metric<RegionReport> regions{Status::kNotRequested, "perf --regions"};
+  Metric<ModuleReport> modules{Status::kUnsupported, "only models of PyTorch have modules"};
 
   // Of a recording that was read from a file; nullopt: measured just now.
   std::optional<SourceFacts> source;

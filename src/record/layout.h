@@ -55,7 +55,18 @@ enum class CellType : uint8_t {
   kRegionPart,   // start, end in ns; name = thread id, id = chunks, parent = migrations; then
                  // start = iterations, end = CPU ns, name = first CPU, id = last CPU (both int32),
                  //   parent = Status of the CPU ns
+  kModuleCall,   // of a PyTorch module: start, end in ticks; info24 = number of the module
+                 // (ModuleFacts::tree), and kModuleRaised where it ended by an exception
+  // What a framework's own profiler recorded in a run, published behind the run's other cells, in
+  // this order. Times are CLOCK_MONOTONIC ns.
+  kOperator,    // start, end in ns; id = thread id. What encloses it is found by time
+  kAllocation,  // start = ns, end = bytes (int64, negative: freed), id = thread id;
+                // info24 = 1: on a device
+  kDeviceWork,  // start, end in ns by the device's clock, as the profiler converted it;
+                // id = stream; parent = which kOperator of this run launched it, from 1; 0: unknown
 };
+constexpr uint32_t kModuleRaised = 1U << 23;
+constexpr uint32_t kMostModules = kModuleRaised;  // in one process
 constexpr uint32_t kInfoMask = 0x00FFFFFF;
 constexpr uint32_t kNoInstruction = kInfoMask;
 // info24 of the first kRegionFacts: bits 0 and 1, then a Status each.

@@ -50,6 +50,9 @@ bool IsExecuTorchs(Category category) {
     case Category::kSetInputs:
     case Category::kRegion:
     case Category::kRegionPart:
+    case Category::kModuleCall:
+    case Category::kOperator:
+    case Category::kDeviceWork:
       return false;
   }
   return false;

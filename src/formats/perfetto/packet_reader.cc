@@ -218,7 +218,7 @@ void PacketReader::Intern(uint32_t table, uint64_t iid, std::string_view text, S
       tables.names[iid] = texts_.Intern(text);
       break;
     case InternedData::kEventCategories:
-      for (int i = 0; i <= static_cast<int>(profile::Category::kRegionPart); ++i) {
+      for (int i = 0; i <= static_cast<int>(profile::kLastCategory); ++i) {
         const auto category = static_cast<profile::Category>(i);
         if (text == profile::CategoryName(category)) tables.categories[iid] = category;
       }
