@@ -13,12 +13,12 @@ StringId StringTable::Intern(std::string_view text) {
 
 uint32_t Profile::AddArgs(const SliceArgs& value) {
   uint64_t hash = 0xcbf29ce484222325;
-  for (const uint64_t part : {uint64_t{static_cast<uint32_t>(value.chain)},
-                              uint64_t{static_cast<uint32_t>(value.instruction)},
-                              uint64_t{static_cast<uint32_t>(value.delegate_debug_id)},
-                              uint64_t{value.delegate_debug_name}, uint64_t{value.metadata},
-                              uint64_t{value.region}, uint64_t{value.region_part},
-                              uint64_t{value.module}, uint64_t{value.raised}}) {
+  for (const uint64_t part :
+       {uint64_t{static_cast<uint32_t>(value.chain)},
+        uint64_t{static_cast<uint32_t>(value.instruction)},
+        uint64_t{static_cast<uint32_t>(value.delegate_debug_id)},
+        uint64_t{value.delegate_debug_name}, uint64_t{value.metadata}, uint64_t{value.region},
+        uint64_t{value.region_part}, uint64_t{value.module}, uint64_t{value.raised}}) {
     hash = (hash ^ part) * 0x100000001b3;
   }
   std::vector<uint32_t>& candidates = args_index_[hash];
