@@ -9,6 +9,7 @@
 #include "report/figure_text.h"
 #include "report/lines.h"
 #include "report/loss_table.h"
+#include "report/module_table.h"
 #include "report/op_table.h"
 #include "report/region_list.h"
 #include "report/region_tables.h"
@@ -44,10 +45,14 @@ std::string ModelText(const PerfResult& result) {
   const profile::ModelFacts& model = result.model;
   std::string text = fmt::format("{}   {} {} · method {}", model.path, result.engine.title,
                                  result.engine.version, model.method);
-  text += " · " + Counted(model.delegates.size(), "delegate");
-  text += model.instructions
-              ? ", " + Counted(static_cast<uint64_t>(*model.instructions), "instruction")
-              : ", instructions " + MissingText(model.instructions.missing().status);
+  if (result.modules) {
+    text += " · " + Counted(result.modules->rows.size(), "module");
+  } else {
+    text += " · " + Counted(model.delegates.size(), "delegate");
+    text += model.instructions
+                ? ", " + Counted(static_cast<uint64_t>(*model.instructions), "instruction")
+                : ", instructions " + MissingText(model.instructions.missing().status);
+  }
   text += " · " + base::FormatBytes(static_cast<double>(model.bytes));
   if (model.inputs.empty()) return text;
   text += " · inputs ";
@@ -61,8 +66,12 @@ std::string ModelText(const PerfResult& result) {
 }
 
 std::string RecordedModelText(const PerfResult& result) {
-  std::string text =
-      fmt::format("{}   {} {}", result.model.path, result.engine.title, result.engine.version);
+  std::string name = result.model.path;
+  if (name.empty() && result.modules && !result.modules->rows.empty()) {
+    name = result.modules->rows.front().facts.class_name;
+  }
+  std::string text = fmt::format("{}   {} {}", name, result.engine.title, result.engine.version);
+  if (result.modules) text += " · " + Counted(result.modules->rows.size(), "module");
   if (!result.model.method.empty()) text += " · method " + result.model.method;
   return text;
 }
@@ -248,12 +257,17 @@ std::string OutputText(const profile::OutputCheck& outputs) {
          " · with profiling too: " + bits(outputs.profiled_equal);
 }
 
+void AddModules(const PerfResult& result, const PerfTextOptions& options, Lines* lines) {
+  if (!result.modules) return;
+  lines->Block("\n" + ModuleText(result, {.fold = !options.all_rows}));
+}
+
 // What was read from a trace: as far as it has the data. What such a file never holds (memory,
 // outputs, the machine) is not listed as missing.
 std::string RecordingText(const PerfResult& result, const PerfTextOptions& options) {
   Lines lines(options.color);
   AddSource(*result.source, options.all_rows, &lines);
-  if (!result.model.path.empty()) lines.Add("model", RecordedModelText(result));
+  if (!result.model.path.empty() || result.modules) lines.Add("model", RecordedModelText(result));
   if (result.clock.tick_ns > 0) lines.Add("clock", ClockText(result));
   if (result.load_ms) lines.Add("load", Milliseconds(result.load_ms));
   if (result.latency.count > 0) {
@@ -265,6 +279,7 @@ std::string RecordingText(const PerfResult& result, const PerfTextOptions& optio
               "n/a (no run without profiling is in this file; inferprobe perf measures "
               "them)");
   }
+  AddModules(result, options, &lines);
   if (result.profiled_runs == 0) {
     lines.Block(SliceTree(result, options));
     lines.Block(SumTables(result, options));
@@ -283,6 +298,21 @@ std::string RecordingText(const PerfResult& result, const PerfTextOptions& optio
   return lines.Take();
 }
 
+// Calls of modules, timed in the user's own program: nothing was run for it.
+bool HasOnlyModules(const PerfResult& result) {
+  return result.modules && result.latency.count == 0 && result.profiled_runs == 0;
+}
+
+std::string OnlyModules(const PerfResult& result, const PerfTextOptions& options) {
+  Lines lines(options.color);
+  lines.Add("model", RecordedModelText(result));
+  if (!result.environment.cpu.empty()) lines.Add("machine", MachineText(result));
+  AddDisturbances(result, lines);
+  AddModules(result, options, &lines);
+  lines.Block(LossTable(result.losses));
+  return lines.Take();
+}
+
 std::string OnlyRegions(const PerfResult& result, Format format, const PerfTextOptions& options) {
   if (format != Format::kTable) return RegionTable(result).Render(format);
   if (!result.regions) return "parallel regions: " + MissingText(result.regions.missing()) + "\n";
@@ -293,9 +323,11 @@ std::string OnlyRegions(const PerfResult& result, Format format, const PerfTextO
 
 std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
   if (result.source) return RecordingText(result, options);
+  if (HasOnlyModules(result)) return OnlyModules(result, options);
   Lines lines(options.color);
   AddHeader(result, lines);
   lines.Block(LatencyText(result));
+  AddModules(result, options, &lines);
   lines.Block(RowsHeading(result));
   lines.Add("profiling", PerturbationText(result.perturbation));
   lines.Block(OpTree(result, options));
@@ -312,6 +344,7 @@ std::string PerfText(const PerfResult& result, const PerfTextOptions& options) {
 std::string PerfReport(const PerfResult& result, Format format, const PerfTextOptions& options) {
   if (options.only_regions) return OnlyRegions(result, format, options);
   if (format == Format::kTable) return PerfText(result, options);
+  if (result.modules && result.ops.empty()) return ModuleTable(result).Render(format);
   const bool only_sums = result.slices.empty() && !result.sums.empty() && result.ops.empty();
   if (only_sums) return SumTable(result).Render(format);
   return (result.slices.empty() ? OpTable(result) : SliceTable(result)).Render(format);

@@ -32,6 +32,10 @@ NAMES = [
     "delegates",
     "regions",
     "regions_of_own_code",
+    "modules",
+    "modules_on_device",
+    "many_modules",
+    "hostile_modules",
 ]
 
 
@@ -109,12 +113,6 @@ def test_later_sections_have_their_shape(results: dict[str, Any]) -> None:
         "instructions": 12,
         "llc_misses": {"estimated": 7.5, "scale": 1.5},
     }
-    result["modules"] = [
-        {
-            "path": "", "class": "AlexNet", "calls": 1, "self_cpu_ns": 1, "total_cpu_ns": 2,
-            "self_device_ns": missing, "parameters": 0, "share": 1.0,
-        }
-    ]  # fmt: skip
     result["gpu_execution"] = {"status": "refused", "error": "3 events were lost", "hint": "..."}
     assert problems(result) == []
     result["gpu_execution"] = {
@@ -128,6 +126,31 @@ def test_later_sections_have_their_shape(results: dict[str, Any]) -> None:
     assert problems(result) == []
     del result["gpu_execution"]["lost_events"]
     assert problems(result)
+
+
+def test_modules_add_up_for_a_reader_too(results: dict[str, Any]) -> None:
+    for name in ("modules", "modules_on_device"):
+        rows = {row["id"]: row for row in results[name]["modules"]}
+        inside = dict.fromkeys(rows, 0)
+        for row in rows.values():
+            if "parent_id" in row:
+                assert row["parent"] == rows[row["parent_id"]]["path"]
+                inside[row["parent_id"]] += row["total_cpu_ns"]
+        for row in rows.values():
+            parts = (row["self_cpu_ns"], row["operators_cpu_ns"], row["children_cpu_ns"])
+            assert sum(parts) == row["total_cpu_ns"]
+            assert row["children_cpu_ns"] == inside[row["id"]]
+        roots = [row for row in rows.values() if "parent_id" not in row]
+        whole = sum(row["total_cpu_ns"] for row in roots)
+        assert whole == results[name]["module_summary"]["total_cpu_ns"]
+
+
+def test_what_was_not_recorded_is_said_once(results: dict[str, Any]) -> None:
+    assert results["modules"]["module_summary"]["device"]["status"] == "unavailable"
+    assert all("self_device_ns" not in row for row in results["modules"]["modules"])
+    assert results["modules_on_device"]["module_summary"]["memory"]["status"] == "not_requested"
+    assert all("freed_bytes" not in row for row in results["modules_on_device"]["modules"])
+    assert "module_summary" not in results["typical"]
 
 
 def test_numbers_come_back_as_they_were(results: dict[str, Any]) -> None:

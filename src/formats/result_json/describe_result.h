@@ -10,6 +10,7 @@
 
 #include "formats/result_json/describe_facts.h"
 #include "formats/result_json/describe_latency.h"
+#include "formats/result_json/describe_modules.h"
 #include "formats/result_json/describe_regions.h"
 #include "formats/result_json/describe_rows.h"
 #include "formats/result_json/enum_names.h"
@@ -136,7 +137,7 @@ void DescribeResult(Archive& archive, Result& result) {
     archive.Objects(field::kSums, result.sums,
                     [](Archive& each, auto& sum, size_t) { DescribeSum(each, sum); });
   }
-  archive.NotBuiltIn(field::kModules, "this version does not measure modules");
+  DescribeModules(archive, result.modules);
   archive.Objects(field::kDelegates, result.delegates,
                   [](Archive& each, auto& delegate, size_t) { DescribeDelegate(each, delegate); });
   archive.ObjectOrStatus(field::kRegions, result.regions,

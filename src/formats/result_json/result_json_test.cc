@@ -62,7 +62,7 @@ TEST(ResultJson, MissingFiguresCarryTheirReason) {
   EXPECT_EQ(written["latency_ms"]["p99"],
             json::parse(R"({"status": "too_few_samples", "hint": "needs 100, has 1"})"));
   EXPECT_EQ(written["environment"]["governor"]["status"], "unsupported");
-  EXPECT_EQ(written["modules"]["status"], "not_built_in");
+  EXPECT_EQ(written["modules"]["status"], "unsupported");
   EXPECT_EQ(written["warmup"]["steady"],
             json::parse(R"({"status": "too_few_samples", "hint": "needs 20, has 1"})"));
   EXPECT_FALSE(written.contains("gpu_execution"));

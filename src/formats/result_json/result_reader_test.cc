@@ -170,6 +170,57 @@ TEST(ResultReader, EachRequiredFieldOfARegionIsMissed) {
         "/regions/not_observable/0");
 }
 
+TEST(ResultReader, EachRequiredFieldOfAModuleIsMissed) {
+  const auto schema =
+      ordered_json::parse(Contents(INFERPROBE_SOURCE_DIR "/docs/formats/result.schema.json"));
+  const auto whole = ordered_json::parse(WriteResultJson(GetResultSample("modules")));
+  const auto check = [&](const ordered_json& required, const std::string& where,
+                         const std::string& pointer) {
+    ASSERT_FALSE(required.empty());
+    for (const std::string key : required) {
+      ordered_json copy = whole;
+      copy[ordered_json::json_pointer(pointer)].erase(key);
+      const std::string error = ErrorOf(copy.dump());
+      const std::string expected = fmt::format(": {}.{}: this field is missing", where, key);
+      EXPECT_NE(error.find(expected), std::string::npos) << error;
+    }
+  };
+  const auto& defs = schema["$defs"];
+  check(schema["properties"]["module_summary"]["required"], "module_summary", "/module_summary");
+  check(defs["module"]["required"], "modules[1]", "/modules/1");
+  check(defs["module_operator"]["required"], "modules[0].operators[1]", "/modules/0/operators/1");
+  check(defs["module_operator"]["required"], "module_summary.outside[0]",
+        "/module_summary/outside/0");
+  check(defs["not_covered"]["required"], "module_summary.not_covered[0]",
+        "/module_summary/not_covered/0");
+
+  ordered_json copy = whole;
+  copy.erase("module_summary");
+  EXPECT_NE(ErrorOf(copy.dump()).find("module_summary: this field is missing"), std::string::npos);
+}
+
+TEST(ResultReader, ModulesComeBackWithWhatTheFileDoesNotSpellOut) {
+  for (const char* name : {"modules", "modules_on_device", "many_modules", "hostile_modules"}) {
+    const profile::ModuleReport& made = *GetResultSample(name).modules;
+    const PerfResult result = Read(WriteResultJson(GetResultSample(name)));
+    ASSERT_TRUE(result.modules);
+    const profile::ModuleReport& read = *result.modules;
+    ASSERT_EQ(read.rows.size(), made.rows.size());
+    for (size_t i = 0; i < made.rows.size(); ++i) {
+      EXPECT_EQ(read.rows[i].module, made.rows[i].module);
+      EXPECT_EQ(read.rows[i].depth, made.rows[i].depth);
+      EXPECT_EQ(read.rows[i].facts.parent, made.rows[i].facts.parent);
+      EXPECT_EQ(read.rows[i].facts.chosen, made.rows[i].facts.chosen);
+      // Absent: as the summary says.
+      ASSERT_EQ(read.rows[i].self_device_ns.has_value(), made.rows[i].self_device_ns.has_value());
+      if (read.rows[i].self_device_ns) continue;
+      EXPECT_EQ(read.rows[i].self_device_ns.missing().hint,
+                made.rows[i].self_device_ns.missing().hint);
+      EXPECT_EQ(read.rows[i].freed_bytes.has_value(), made.rows[i].freed_bytes.has_value());
+    }
+  }
+}
+
 TEST(ResultReader, WhatNobodyKnowsIsLeftOutAndCounted) {
   auto json = ordered_json::parse(WriteResultJson(GetResultSample("typical")));
   json["later"] = {{"a", 1}, {"b", 2}};
@@ -180,11 +231,10 @@ TEST(ResultReader, WhatNobodyKnowsIsLeftOutAndCounted) {
                                 {"severity", "info"},
                                 {"blame", "input"},
                                 {"advice", ""}});
-  json["modules"] = ordered_json::array({{{"path", ""}}});
   json["gpu_execution"] = {{"status", "refused"}, {"error", ""}, {"hint", ""}};
   json["$comment"] = "mine";
   const PerfResult read = Read(json.dump());
-  EXPECT_EQ(read.losses.Get(profile::Loss::kUnknownField), 6U);
+  EXPECT_EQ(read.losses.Get(profile::Loss::kUnknownField), 5U);
   EXPECT_EQ(read.latency.std.missing().status, profile::Status::kUnavailable);
 }
 
@@ -286,6 +336,18 @@ TEST(ResultReader, DeepNestingIsAnError) {
   EXPECT_EQ(read.ops.back().depth, 99'999U);
   // People are shown the first levels of such a tree.
   EXPECT_LT(report::PerfText(read, {}).size(), 100'000U);
+
+  profile::ModuleReport modules;
+  for (uint32_t i = 0; i < 100'000; ++i) {
+    profile::ModuleRow row;
+    row.module = i;
+    row.facts.parent = i == 0 ? profile::kNone : i - 1;
+    modules.rows.push_back(row);
+  }
+  deep.modules = modules;
+  const PerfResult nested = Read(WriteResultJson(deep));
+  EXPECT_EQ(nested.modules->rows.back().depth, 99'999U);
+  EXPECT_LT(report::PerfText(nested, {.all_rows = true}).size(), 200'000U);
 }
 
 TEST(ResultReader, AFileCutAnywhereIsAnErrorWithItsByte) {
@@ -301,8 +363,8 @@ TEST(ResultReader, AFileCutAnywhereIsAnErrorWithItsByte) {
 TEST(ResultReader, FlippedBytesNeverCrash) {
   std::mt19937_64 random(20260401);  // NOLINT(cert-msc51-cpp): the same each time
   size_t refused = 0;
-  for (const char* name :
-       {"rounded", "recorded_slices", "ticks", "extremes", "regions", "regions_of_own_code"}) {
+  for (const char* name : {"rounded", "recorded_slices", "ticks", "extremes", "regions",
+                           "regions_of_own_code", "modules", "hostile_modules"}) {
     const std::string text = WriteResultJson(GetResultSample(name));
     for (int i = 0; i < 500; ++i) {
       std::string damaged = text;

@@ -218,7 +218,11 @@ std::vector<ResultSample> ResultSamples() {
           {"rounded", Rounded()},
           {"delegates", samples::Delegates()},
           {"regions", samples::Regions()},
-          {"regions_of_own_code", samples::RegionsOfOwnCode()}};
+          {"regions_of_own_code", samples::RegionsOfOwnCode()},
+          {"modules", samples::Modules()},
+          {"modules_on_device", samples::ModulesOnDevice()},
+          {"many_modules", samples::ManyModules()},
+          {"hostile_modules", samples::HostileModules()}};
 }
 
 const PerfResult& GetResultSample(const std::string& name) {

@@ -16,7 +16,8 @@ struct ResultSample {
 
 // "typical", "everything_missing", "one_sample", "hostile_names", "crash", "extremes",
 // "many_rows"; as read from files of other programs: "recorded_blocks", "recorded_slices", "ticks";
-// "rounded"; with parallel regions: "regions", "regions_of_own_code".
+// "rounded"; with parallel regions: "regions", "regions_of_own_code"; with
+// modules: "modules", "modules_on_device", "many_modules", "hostile_modules".
 std::vector<ResultSample> ResultSamples();
 const profile::PerfResult& GetResultSample(const std::string& name);
 

@@ -35,6 +35,12 @@ profile::PerfResult Delegates();
 profile::PerfResult Regions();
 profile::PerfResult RegionsOfOwnCode();
 
+// With modules of a PyTorch model.
+profile::PerfResult Modules();
+profile::PerfResult ModulesOnDevice();
+profile::PerfResult ManyModules();
+profile::PerfResult HostileModules();
+
 // As readers of other programs' files give them.
 profile::PerfResult RecordedBlocks();
 profile::PerfResult RecordedSlices();
