@@ -20,6 +20,7 @@
 
 #include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
+#include "inferprobe/clock.h"
 #include "inferprobe/config.h"
 #include "measure/level_choices.h"
 #include "measure/perf.h"
@@ -181,4 +182,5 @@ NB_MODULE(_core, module) {
   module.def("set_profile_path_prefix", &inferprobe::python::SwitchPathPrefix, nb::arg("folder"));
   module.def("last_delegate_error", [] { return inferprobe::LastDelegateError(); });
   module.def("get_profile_config", &inferprobe::python::SwitchState);
+  module.def("now_ns", [] { return inferprobe::Clock().ToNs(inferprobe::NowTicks()); });
 }

@@ -34,3 +34,6 @@ def set_profile_path_prefix(folder: str) -> None: ...
 def last_delegate_error() -> str: ...
 def get_profile_config() -> tuple[bool, str, str, int]:
     """Whether it is on, the format, the folder, and the number of updates so far."""
+
+def now_ns() -> int:
+    """CLOCK_MONOTONIC by the clock that rings are written with, to which this is exact."""
