@@ -1,8 +1,8 @@
 // The time of another clock as CLOCK_MONOTONIC ns, from events whose time both clocks say.
 //
-// The rule that people break: a fit is only as good as its widest doubt. `error_ns` says how far a
-// converted time may be off, and what is nearer to a border than that is not known to be on either
-// side.
+// The rule that people break: a fit is only as good as its doubt. `error_ns` says how far a
+// converted time between the first pair and the last may be off, and what is nearer to a border
+// than that is not known to be on either side.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace inferprobe::profile {
 
-// The other clock said `other_ns` between these two of ours.
+// The other clock, which counts ns too, said `other_ns` between these two of ours.
 struct ClockPair {
   int64_t before_ns = 0;
   int64_t after_ns = 0;
@@ -20,7 +20,8 @@ struct ClockPair {
 
 class ClockFit {
  public:
-  // A line through the pairs. nullopt: there is none, or none that all of them allow.
+  // The line in the middle of all that the pairs allow. A wide pair, whose thread had to wait,
+  // allows more and moves nothing. nullopt: there is no pair, or no line that all of them allow.
   static std::optional<ClockFit> Through(std::span<const ClockPair> pairs);
 
   [[nodiscard]] int64_t ToNs(int64_t other_ns) const;  // monotone
@@ -29,7 +30,7 @@ class ClockFit {
  private:
   int64_t anchor_other_ns_ = 0;
   int64_t anchor_ns_ = 0;
-  double rate_ = 1;
+  int64_t drift_ = 0;  // rate - 1, in units of 2^-60: monotone to the nanosecond over any time
   double error_ns_ = 0;
 };
 
