@@ -36,6 +36,7 @@ SAMPLES = [
     "twins",
     "late_parents",
     "hostile_names",
+    "modules",
     "huge_times",
 ]
 
@@ -159,6 +160,29 @@ def test_notes_and_run_id(seen: Seen) -> None:
         assert seen.notes == {"run_id": run_id, "said": 'a "note"\n'}
     else:
         assert seen.notes == {}
+
+
+def test_modules_operators_and_threads_are_on_one_timeline(folder: Path) -> None:
+    with open_trace(folder / "modules.pftrace") as trace:
+        rows = trace.query("""
+            SELECT thread.name AS thread, module.name AS module, op.name AS op,
+                   op.ts - module.ts AS after, op.dur AS dur
+            FROM slice op
+            JOIN slice module ON module.id = op.parent_id AND module.category = 'module_call'
+            JOIN thread_track ON thread_track.id = op.track_id
+            JOIN thread USING (utid)
+            WHERE op.category = 'operator' ORDER BY op.ts
+        """)
+        found = [(row.thread, row.module, row.op, row.after, row.dur) for row in rows]
+        device = trace.query("""
+            SELECT slice.ts AS ts, slice.dur AS dur, track.name AS track
+            FROM slice JOIN track ON track.id = slice.track_id
+            WHERE slice.category = 'device_work' ORDER BY slice.ts
+        """)
+        kernels = [(row.dur, row.track) for row in device]
+    each = [("conv", "aten::conv2d", 0, 500), ("Net", "aten::relu", 700, 100)]
+    assert found == [(thread, *row) for thread in ("main", "other") for row in each]
+    assert kernels == [(800, "stream 7 (device)")] * 2
 
 
 def _unknown(message: Message, where: str, found: Counter[str]) -> None:

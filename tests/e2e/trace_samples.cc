@@ -114,6 +114,37 @@ Profile HugeTimes() {
   return std::move(build.profile);
 }
 
+// Two threads in one model; a device whose kernels run after what launched them.
+Profile Modules() {
+  ProfileBuilder build;
+  const uint16_t main = build.AddThread("main", 31, 31);
+  const uint16_t other = build.AddThread("other", 31, 32);
+  const uint16_t stream = build.AddEngineTrack(main, "stream 7");
+  build.profile.tracks[stream].kind = profile::Kind::kDevice;
+  const auto module = [](uint32_t number, bool raised = false) {
+    profile::SliceArgs args;
+    args.module = number;
+    args.raised = raised;
+    return args;
+  };
+  int64_t at = formats::kSampleStartNs;
+  for (const uint16_t thread : {main, other}) {
+    const profile::SliceArgs root = module(0);
+    const profile::SliceArgs inner = module(1, thread == other);
+    const uint32_t net = build.Add(thread, "Net", Category::kModuleCall, at, 900, kNone, &root);
+    const uint32_t conv =
+        build.Add(thread, "conv", Category::kModuleCall, at + 100, 500, net, &inner);
+    const uint32_t op = build.Add(thread, "aten::conv2d", Category::kOperator, at + 100, 500, conv);
+    build.Add(thread, "aten::relu", Category::kOperator, at + 700, 100, net);
+    build.Add(stream, "sgemm", Category::kDeviceWork, at + 700, 800, op);
+    build.profile.allocations.push_back({at + 110, 4096, op, false});
+    build.profile.allocations.push_back({at + 120, 1 << 20, op, true});
+    build.profile.allocations.push_back({at + 590, -1024, op, false});
+    at += 2'000;
+  }
+  return std::move(build.profile);
+}
+
 std::vector<Sample> Samples() {
   std::vector<Sample> samples;
   samples.push_back({"inference", formats::InferenceProfile(120, 30'000'000)});
@@ -125,6 +156,7 @@ std::vector<Sample> Samples() {
   samples.push_back({"twins", Twins()});
   samples.push_back({"late_parents", LateParents(), 3});
   samples.push_back({"hostile_names", HostileNames()});
+  samples.push_back({"modules", Modules()});
   samples.push_back({"huge_times", HugeTimes(), 0, true, {}, {0, 4, 5}});
   return samples;
 }
@@ -140,7 +172,8 @@ std::string TrackName(const Sample& sample, uint32_t slice) {
   const profile::Track& track = sample.profile.tracks[sample.profile.slices[slice].track];
   std::string name = track.name;
   if (track.type == profile::TrackType::kEngine) {
-    name += " (engine-reported, start times not measured)";
+    name += track.kind == profile::Kind::kDevice ? " (device)"
+                                                 : " (engine-reported, start times not measured)";
   }
   return Holds(sample.overlapping, slice) ? name + " (overlap)" : name;
 }
@@ -173,6 +206,8 @@ void WriteSlice(base::JsonWriter& json, const Sample& sample, uint32_t index) {
     if (args.delegate_debug_name != 0) {
       json.Key("delegate_debug_name").String(profile.strings.Get(args.delegate_debug_name));
     }
+    if (args.module != kNone) json.Key("module").Uint(args.module);
+    if (args.raised) json.Key("raised").Int(1);
     if (args.metadata != kNone) {
       std::string hex;
       for (const char byte : profile.metadata[args.metadata]) {
@@ -191,7 +226,7 @@ void WriteSlice(base::JsonWriter& json, const Sample& sample, uint32_t index) {
     json.Key("mode").String(profile::RunModeName(entry.mode));
   }
   if (profile.tracks[slice.track].type == profile::TrackType::kEngine) {
-    json.Key("kind").String("engine_reported");
+    json.Key("kind").String(profile::KindName(profile.tracks[slice.track].kind));
     // Where an operator is in no delegate call, it is said.
     const bool op = slice.category == Category::kDelegateOp;
     if (op && slice.parent == kNone) json.Key("call").Int(-1);
@@ -250,6 +285,17 @@ std::string Truth(const Sample& sample) {
     json.Key("unit").String(track.unit);
     json.Key("ts").Int(counter.time_ns);
     json.Key("value").Number(counter.value);
+    json.EndObject();
+  }
+  int64_t allocated[2] = {};
+  for (const profile::Allocation& allocation : profile.allocations) {
+    int64_t& sum = allocated[allocation.device ? 1 : 0];
+    sum += allocation.bytes;
+    json.BeginObject();
+    json.Key("name").String(allocation.device ? "allocated device memory" : "allocated memory");
+    json.Key("unit").String("bytes");
+    json.Key("ts").Int(allocation.time_ns);
+    json.Key("value").Number(static_cast<double>(sum));
     json.EndObject();
   }
   json.EndArray();

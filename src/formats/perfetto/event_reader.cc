@@ -90,6 +90,7 @@ struct PacketReader::OwnArgs {
   std::optional<int64_t> call_ns;
   std::optional<int64_t> start_ticks;
   std::optional<int64_t> ticks;
+  std::optional<int64_t> bytes;
   bool lost = false;
 
   [[nodiscard]] bool IsRun() const {
@@ -128,6 +129,9 @@ bool PacketReader::ReadEvent(const RawPacket& packet, Sequence& sequence) {
       }
       return true;
     case Phase::kCounter:
+      if (const Tracks::Memory memory = tracks_.MemoryOf(slot); memory != Tracks::Memory::kNone) {
+        return ReadAllocation(time.ns, memory == Tracks::Memory::kDevice, sequence);
+      }
       if (!event_.counter) break;
       AddCounter(time.ns, slot, packet.sequence, sequence);
       return true;
@@ -192,6 +196,10 @@ bool PacketReader::ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequen
     const auto* category = sequence.Find(&InternedTables::categories, event_.category_iid);
     // Each of ours has one. Without it the slice would stand in another row.
     if (category != nullptr) slice.category = *category;
+    if (slice.category != profile::Category::kModuleCall) {
+      own.slice.module = kNone;
+      own.slice.raised = false;
+    }
     if (region_args_.any) TakeRegion(slot, slice, own);
     if (slice.args == kNone && own.slice != SliceArgs{}) {
       slice.args = profile_->AddArgs(own.slice);
@@ -356,6 +364,16 @@ bool PacketReader::ReadOwnArgs(Sequence& sequence, OwnArgs& own) {
       case ArgName::kTicks:
         own.ticks = number;
         break;
+      case ArgName::kModule:
+        if (number >= 0 && number < int64_t{kNone})
+          own.slice.module = static_cast<uint32_t>(number);
+        break;
+      case ArgName::kRaised:
+        own.slice.raised = number != 0;
+        break;
+      case ArgName::kBytes:
+        own.bytes = annotation.number;
+        break;
       case ArgName::kKind:
         break;  // the track says it
       default:
@@ -376,6 +394,18 @@ uint32_t PacketReader::MetadataOf(std::string_view digits) {
   at->second = static_cast<uint32_t>(profile_->metadata.size());
   profile_->metadata.push_back(*bytes);
   return at->second;
+}
+
+// The sample's own value is a sum, for people: what is lost before it would be in it.
+bool PacketReader::ReadAllocation(int64_t time_ns, bool device, Sequence& sequence) {
+  OwnArgs own;
+  if (!ReadOwnArgs(sequence, own)) return false;
+  if (!own.bytes) {
+    Lose(Loss::kLostState);
+    return true;
+  }
+  slices_.AddAllocation({.time_ns = time_ns, .bytes = *own.bytes, .device = device}, own.parent);
+  return true;
 }
 
 bool PacketReader::ReadNotesEvent(Sequence& sequence) {

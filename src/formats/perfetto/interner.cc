@@ -52,7 +52,10 @@ constexpr const char* kArgNames[] = {"",
                                      "first_cpu",
                                      "last_cpu",
                                      "cpu_ns",
-                                     "cpu"};
+                                     "cpu",
+                                     "module",
+                                     "raised",
+                                     "bytes"};
 static_assert(sizeof(kArgNames) / sizeof(kArgNames[0]) == kArgNameCount);
 
 std::string Hex(std::string_view bytes) {

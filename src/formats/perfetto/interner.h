@@ -64,8 +64,13 @@ enum class ArgName : uint32_t {
   kLastCpu,
   kCpuNs,
   kCpu,
+  // Of calls of modules.
+  kModule,
+  kRaised,
+  // Of an allocation.
+  kBytes,
 };
-constexpr uint32_t kArgNameCount = static_cast<uint32_t>(ArgName::kCpu) + 1;
+constexpr uint32_t kArgNameCount = static_cast<uint32_t>(ArgName::kBytes) + 1;
 const char* ArgNameText(ArgName name);
 
 class Interner {

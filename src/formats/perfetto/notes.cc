@@ -7,6 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "formats/perfetto/module_notes.h"
+
 namespace inferprobe::perfetto {
 namespace {
 
@@ -160,6 +162,8 @@ void ReadNote(std::string_view key, std::string_view value, Recording* recording
     ParseMetric(value, recording->iterations);
   } else if (key == "process_name") {
     recording->profile.process_name = value;
+  } else if (ReadModuleNote(key, value, &model.modules)) {
+    return;
   } else {
     ReadEntry(key, value, recording);
   }
@@ -218,7 +222,9 @@ Notes NotesOf(const profile::Profile& profile, const profile::ModelFacts& model,
     if (losses.Get(loss) == 0) continue;
     notes.AddNumber(fmt::format("loss {}", profile::InfoOf(loss).name), losses.Get(loss));
   }
-  return notes.Take();
+  Notes all = notes.Take();
+  AddModuleNotes(model.modules, &all);
+  return all;
 }
 
 void ReadNotes(const Notes& notes, Recording* recording) {

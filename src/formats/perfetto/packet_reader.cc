@@ -255,6 +255,16 @@ void PacketReader::CountUnread(std::string what) {
   profile_->losses.Add(Loss::kOtherPackets);
 }
 
+// Calls of modules that nobody described are of none.
+void PacketReader::CheckModules() {
+  const size_t modules = recording_->model.modules.tree.size();
+  for (profile::SliceArgs& args : profile_->args) {
+    if (args.module == profile::kNone || args.module < modules) continue;
+    args.module = profile::kNone;
+    if (!notes_.empty()) profile_->losses.Add(Loss::kLostState);
+  }
+}
+
 void PacketReader::Finish() {
   TrackPlan plan = tracks_.Plan();
   std::vector<profile::CounterSample>& counters = profile_->counters;
@@ -271,6 +281,7 @@ void PacketReader::Finish() {
     profile_->losses.Add(Loss::kTruncatedFile);
   }
   ReadNotes(notes_, recording_);
+  CheckModules();
   for (const int64_t start_ns : slices_.damaged_methods()) {
     recording_->incomplete_runs.push_back(start_ns);
   }

@@ -55,6 +55,7 @@ class PacketReader {
   Clocks::Time TimeOfEvent(uint32_t sequence_id, Sequence& sequence);
   bool ReadSlice(Phase phase, int64_t time_ns, uint32_t slot, Sequence& sequence);
   void AddCounter(int64_t time_ns, uint32_t slot, uint32_t sequence_id, const Sequence& sequence);
+  bool ReadAllocation(int64_t time_ns, bool device, Sequence& sequence);
   bool ReadNotesEvent(Sequence& sequence);
   bool ReadRunMark(int64_t time_ns, Sequence& sequence);
   void Lose(profile::Loss loss);
@@ -64,6 +65,7 @@ class PacketReader {
   std::string_view ValueOf(const RawAnnotation& annotation, Sequence& sequence, OwnArgs& own);
   void TakeRegion(uint32_t slot, SliceEvent& slice, const OwnArgs& own);
   void LinkRegionParts();
+  void CheckModules();
   uint32_t MetadataOf(std::string_view hex);
   void CountUnread(std::string what);
 

@@ -41,11 +41,12 @@ std::string SliceText(const Profile& profile, uint32_t index) {
   const Slice& slice = profile.slices.at(index);
   SliceArgs args;
   if (slice.args != kNone) args = profile.args.at(slice.args);
-  return fmt::format("{}|{}|{}|{}|{}|{} {} {} {} {}", TrackText(profile, slice.track),
+  return fmt::format("{}|{}|{}|{}|{}|{} {} {} {} {} {} {}", TrackText(profile, slice.track),
                      static_cast<int>(slice.category), Written(profile.Name(slice)), slice.start_ns,
                      slice.dur_ns, args.chain, args.instruction, args.delegate_debug_id,
                      Written(profile.strings.Get(args.delegate_debug_name)),
-                     args.metadata == kNone ? "none" : profile.metadata.at(args.metadata));
+                     args.metadata == kNone ? "none" : profile.metadata.at(args.metadata),
+                     args.module, args.raised);
 }
 
 std::string SliceAndParentText(const Profile& profile, uint32_t index) {
@@ -69,6 +70,11 @@ std::vector<std::string> Lines(const Profile& profile) {
   for (const profile::CounterSample& sample : profile.counters) {
     lines.push_back(fmt::format("counter {} {} {}", TrackText(profile, sample.track),
                                 sample.time_ns, sample.value));
+  }
+  for (const profile::Allocation& each : profile.allocations) {
+    lines.push_back(fmt::format("allocation {} {} {} in {}", each.time_ns, each.bytes,
+                                each.device ? "device" : "host",
+                                each.slice == kNone ? "" : SliceText(profile, each.slice)));
   }
   for (std::string& line : RunLines(profile)) lines.push_back(std::move(line));
   lines.push_back(fmt::format("{} {} {} {}", profile.run_id, Written(profile.process_name),
@@ -122,6 +128,11 @@ void ExpectSound(const Profile& profile) {
     if (run.incomplete) continue;  // may be all that is left of it
     ASSERT_GT(run.slice_count, 0u);
     ASSERT_EQ(profile.slices[run.first_slice].category, Category::kRun);
+  }
+  for (const profile::Allocation& each : profile.allocations) {
+    if (each.slice != kNone) {
+      ASSERT_LT(each.slice, profile.slices.size());
+    }
   }
   for (const profile::CounterSample& sample : profile.counters) {
     ASSERT_LT(sample.track, profile.tracks.size());

@@ -115,10 +115,12 @@ void Slices::Assemble(TrackPlan plan) {
   LeaveOutDropped();
   FindParentsOfMoved();
   FindParentsOfRegions();
+  FindLaunches();
   FindDelegateCalls();
   FindRuns();
   std::vector<uint32_t> place = Places();
   order_ = {};
+  PlaceAllocations(place);
   MoveTo(place);
 }
 
@@ -298,6 +300,53 @@ void Slices::FindParentsOfRegions() {
     if (IsDropped(slices[outer])) outer = slices[outer].parent;
     slice.parent = outer;
   }
+}
+
+// Work on a device belongs to what launched it on the host, which the file says.
+void Slices::FindLaunches() {
+  std::vector<Slice>& slices = profile_->slices;
+  for (const uint32_t index : order_) {
+    Slice& slice = slices[index];
+    if (slice.category != Category::kDeviceWork || !IsEngine(slice)) continue;
+    slice.parent = kNone;
+    if ((slice.flags & kFarParent) == 0) continue;
+    const auto told = std::lower_bound(far_parents_.begin(), far_parents_.end(),
+                                       std::pair<uint32_t, uint32_t>(index, 0));
+    if (told->second >= slices.size()) continue;
+    const Slice& launch = slices[told->second];
+    const bool launches =
+        launch.category == Category::kOperator || launch.category == Category::kModuleCall;
+    if (!launches || IsEngine(launch) || (launch.flags & kInTicks) != 0) continue;
+    slice.parent = IsDropped(launch) ? launch.parent : told->second;
+  }
+}
+
+void Slices::AddAllocation(profile::Allocation allocation, int64_t parent) {
+  const auto begun = static_cast<int64_t>(profile_->slices.size());
+  if (parent > 0 && parent <= begun) allocation.slice = static_cast<uint32_t>(begun - parent);
+  profile_->allocations.push_back(allocation);
+}
+
+// By the final places: in the innermost call of a module, or operator, that was running then.
+void Slices::PlaceAllocations(const std::vector<uint32_t>& place) {
+  const std::vector<Slice>& slices = profile_->slices;
+  const auto holds = [&](const Slice& slice, int64_t time_ns) {
+    const bool may =
+        slice.category == Category::kOperator || slice.category == Category::kModuleCall;
+    return may && (slice.flags & kInTicks) == 0 && !IsDropped(slice) && !IsEngine(slice) &&
+           slice.start_ns <= time_ns && EndOf(slice) >= time_ns;
+  };
+  for (profile::Allocation& each : profile_->allocations) {
+    uint32_t at = each.slice;
+    for (size_t steps = 0; at != kNone && !holds(slices[at], each.time_ns); ++steps) {
+      at = steps < kDeepest ? slices[at].parent : kNone;
+    }
+    each.slice = at == kNone ? kNone : place[at];
+  }
+  std::stable_sort(profile_->allocations.begin(), profile_->allocations.end(),
+                   [](const profile::Allocation& a, const profile::Allocation& b) {
+                     return a.time_ns < b.time_ns;
+                   });
 }
 
 // The delegate call that the file says an engine's slice is in; kNone: it says none.

@@ -59,6 +59,8 @@ class Slices {
   void Complete(const SliceEvent& event, int64_t dur_ns);
   // One of a track in ticks; event.time_ns is where it is shown.
   void Ticks(const SliceEvent& event, int64_t start, int64_t ticks);
+  // One whose slice is not known yet: `parent` as SliceEvent has it.
+  void AddAllocation(profile::Allocation allocation, int64_t parent);
   // A run that is no slice.
   void MarkRun(const RunFacts& facts, int64_t time_ns);
   // Here the file has lost something: whatever is around it is not whole.
@@ -134,6 +136,8 @@ class Slices {
   void LeaveOutDropped();
   void FindParentsOfMoved();
   void FindParentsOfRegions();
+  void FindLaunches();
+  void PlaceAllocations(const std::vector<uint32_t>& place);
   void FindDelegateCalls();
   [[nodiscard]] uint32_t ToldCall(uint32_t slice) const;
   // In run_places.cc: what belongs to which run, and where it stands.

@@ -33,6 +33,9 @@ struct TrackMark {
 constexpr std::string_view kNotesMark = "inferprobe notes";
 // Instants of runs that are no slices stand on a track of this one.
 constexpr std::string_view kRunsMark = "inferprobe runs";
+// Counters of allocated bytes, of which each sample is an allocation with its own arguments.
+constexpr std::string_view kAllocationsMark = "inferprobe allocations";
+constexpr std::string_view kDeviceAllocationsMark = "inferprobe device allocations";
 
 std::string MarkText(const TrackMark& mark);
 // nullopt: not ours.

@@ -173,9 +173,14 @@ Tracks::Described Tracks::Describe(std::string_view message, uint32_t sequence) 
   }
   if (fields.damaged()) return Described::kDamaged;
   const std::optional<TrackMark> mark = ParseMark(description);
-  const bool own = mark || description == kNotesMark || description == kRunsMark;
+  const Memory memory = description == kAllocationsMark         ? Memory::kHost
+                        : description == kDeviceAllocationsMark ? Memory::kDevice
+                                                                : Memory::kNone;
+  const bool own =
+      mark || description == kNotesMark || description == kRunsMark || memory != Memory::kNone;
   Slot& slot = slots_[OfUuid(uuid)];
-  if (own && (own_ended_ || slot.mark || slot.notes || slot.runs)) return Described::kTwice;
+  if (own && (own_ended_ || slot.mark || slot.notes || slot.runs || slot.memory != Memory::kNone))
+    return Described::kTwice;
   any_own_ = any_own_ || own;
   slot.parent = parent;
   if (slot.type == Type::kUnknown) slot.type = Type::kNamed;
@@ -200,6 +205,7 @@ Tracks::Described Tracks::Describe(std::string_view message, uint32_t sequence) 
   if (!name.empty()) slot.name = texts_->Intern(name);
   slot.notes = description == kNotesMark;
   slot.runs = description == kRunsMark;
+  slot.memory = memory;
   if (mark) slot.mark = std::make_unique<TrackMark>(*mark);
   return Described::kOnce;
 }

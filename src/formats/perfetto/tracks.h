@@ -67,6 +67,9 @@ class Tracks {
   [[nodiscard]] const TrackMark* MarkOf(uint32_t slot) const { return slots_[slot].mark.get(); }
   [[nodiscard]] bool HoldsNotes(uint32_t slot) const { return slots_[slot].notes; }
   [[nodiscard]] bool HoldsRuns(uint32_t slot) const { return slots_[slot].runs; }
+  enum class Memory : uint8_t { kNone, kHost, kDevice };
+  // Of which memory the samples are allocations.
+  [[nodiscard]] Memory MemoryOf(uint32_t slot) const { return slots_[slot].memory; }
   // Whether any track is of our writer's.
   [[nodiscard]] bool any_own() const { return any_own_; }
   // From here on our writer describes no more.
@@ -98,6 +101,7 @@ class Tracks {
     bool incremental = false;
     bool notes = false;
     bool runs = false;
+    Memory memory = Memory::kNone;
     std::unique_ptr<TrackMark> mark;
   };
 

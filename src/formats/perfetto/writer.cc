@@ -95,6 +95,7 @@ Result<void> Writer::Finish(const Notes& notes) {
   std::vector<Event> marks;
   runs_.Learn(static_cast<uint32_t>(profile_->slices.size()), 0);
   AddRunMarks(std::numeric_limits<uint64_t>::max(), marks);
+  AddAllocations(std::numeric_limits<uint64_t>::max(), marks);
   for (const Event& mark : marks) WriteEvent(mark);
   WriteNotes(notes);
   INFERPROBE_RETURN_IF_ERROR(Drain(true));
@@ -173,6 +174,7 @@ std::vector<Writer::Event> Writer::Collect(const std::vector<SliceEdge>& edges,
     }
     events.push_back({sample.time_ns, DescribeCounter(sample.track), i, EventType::kCounter, 0});
   }
+  AddAllocations(uint64_t{first_slice} + slice_count, events);
   AddRunMarks(uint64_t{first_slice} + slice_count, events);
   const auto by_time = [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; };
   const auto middle = events.begin() + static_cast<ptrdiff_t>(slices_end);
@@ -228,6 +230,10 @@ void Writer::CountBegins(const std::vector<Event>& events, uint32_t first_slice,
   begun_.assign(slice_count, kNone);
   uint32_t begun = 0;
   for (const Event& event : events) {
+    if (event.type == EventType::kAllocation) {
+      begun_before_[event.index - first_allocation_] = begun;
+      continue;
+    }
     if (event.type != EventType::kBegin && event.type != EventType::kTicks) continue;
     begun_[event.index - first_slice] = begun++;
   }
@@ -243,20 +249,42 @@ void Writer::AddRunMarks(uint64_t end, std::vector<Event>& events) {
   }
 }
 
+// Those that no earlier batch had, up to the first that is in a slice from `end` on.
+void Writer::AddAllocations(uint64_t end, std::vector<Event>& events) {
+  const auto& all = profile_->allocations;
+  first_allocation_ += static_cast<uint32_t>(begun_before_.size());
+  size_t behind = first_allocation_;
+  while (behind < all.size() && (all[behind].slice == kNone || all[behind].slice < end)) ++behind;
+  begun_before_.assign(behind - first_allocation_, kNone);
+  for (uint32_t i = 0; i < begun_before_.size(); ++i) {
+    const profile::Allocation& allocation = all[first_allocation_ + i];
+    if (allocation.time_ns < 0) {
+      losses_.Add(Loss::kTimeOutOfRange);
+      continue;
+    }
+    events.push_back({allocation.time_ns, DescribeAllocations(allocation.device),
+                      first_allocation_ + i, EventType::kAllocation, 0});
+  }
+}
+
 void Writer::WriteEvent(const Event& event) {
   if (!epoch_open_ || IsEpochOver(event.time_ns)) BeginEpoch(event.time_ns);
   std::string body;
   {
     pbf_builder<TrackEvent> out{body};
     const bool instant = event.type == EventType::kTicks || event.type == EventType::kRunMark;
-    out.add_enum(TrackEvent::kType, instant                             ? kInstant
-                                    : event.type == EventType::kBegin   ? kSliceBegin
-                                    : event.type == EventType::kCounter ? kCounter
-                                                                        : kSliceEnd);
+    const bool counter = event.type == EventType::kCounter || event.type == EventType::kAllocation;
+    out.add_enum(TrackEvent::kType, instant                           ? kInstant
+                                    : event.type == EventType::kBegin ? kSliceBegin
+                                    : counter                         ? kCounter
+                                                                      : kSliceEnd);
     if (event.uuid != default_uuid_) out.add_uint64(TrackEvent::kTrackUuid, event.uuid);
     switch (event.type) {
       case EventType::kCounter:
         out.add_double(TrackEvent::kDoubleCounterValue, profile_->counters[event.index].value);
+        break;
+      case EventType::kAllocation:
+        WriteAllocation(body, event.index);
         break;
       case EventType::kEnd:
         break;

@@ -36,8 +36,8 @@ class Writer {
   // `profile` must outlive the writer and stay where it is.
   static Result<Writer> Create(base::AtomicFile file, const profile::Profile* profile);
 
-  // Encodes these slices and counter samples of the profile and flushes. After an error every
-  // later call returns it again.
+  // Encodes these slices and counter samples of the profile, and the next allocations, as far as
+  // they are in slices up to these, and flushes. After an error every later call returns it again.
   Result<void> Append(uint32_t first_slice, uint32_t slice_count, uint32_t first_counter,
                       uint32_t counter_count);
   // Writes `notes` as the arguments of an instant event on the track "inferprobe", and gives the
@@ -54,7 +54,7 @@ class Writer {
   Writer(base::AtomicFile file, const profile::Profile* profile);
 
   struct Event;
-  enum class EventType : uint8_t { kBegin, kEnd, kTicks, kCounter, kRunMark };
+  enum class EventType : uint8_t { kBegin, kEnd, kTicks, kCounter, kRunMark, kAllocation };
   // What a slice must say of itself.
   enum Flag : uint8_t { kTellRun = 1, kTellNoParent = 2, kTellParent = 4 };
 
@@ -63,12 +63,15 @@ class Writer {
   uint64_t DescribeProcess(int64_t pid);
   uint64_t DescribeCounter(uint16_t track);
   uint64_t DescribeTicks(uint16_t track);
+  uint64_t DescribeAllocations(bool device);
   uint64_t DescribeNamedTrack(uint64_t parent, const std::string& name, const std::string* unit,
                               std::string_view description);
   [[nodiscard]] uint64_t ProcessOf(const profile::Track& track);
   void CountBegins(const std::vector<Event>& events, uint32_t first_slice, uint32_t slice_count);
   void WriteParent(protozero::pbf_builder<TrackEvent>& out, uint32_t slice);
   void AddRunMarks(uint64_t end, std::vector<Event>& events);
+  void AddAllocations(uint64_t end, std::vector<Event>& events);
+  void WriteAllocation(std::string& body, uint32_t index);
   std::vector<Event> Collect(const std::vector<SliceEdge>& edges, uint32_t first_slice,
                              uint32_t slice_count, uint32_t first_counter, uint32_t counter_count);
   [[nodiscard]] bool IsEpochOver(int64_t time_ns) const;
@@ -99,9 +102,17 @@ class Writer {
   std::unordered_map<int64_t, uint64_t> processes_;   // uuid by pid
   std::vector<std::pair<int64_t, int64_t>> threads_;  // described: pid, tid
   uint64_t run_marks_uuid_ = 0;                       // the track of runs; 0: there is none yet
+  struct Memory {
+    uint64_t uuid = 0;      // of its track; 0: there is none yet
+    int64_t allocated = 0;  // bytes so far
+  };
+  Memory memory_[2];  // of the host, of the device
 
   std::vector<uint32_t> begun_;  // of the slices of this batch: how many began before, in the file
   uint32_t first_slice_ = 0;     // of this batch
+  // The same of its allocations: how many slices began before.
+  std::vector<uint32_t> begun_before_;
+  uint32_t first_allocation_ = 0;
 
   uint64_t last_uuid_ = 0;
   uint64_t default_uuid_ = 0;  // the track of events that name none, in this epoch

@@ -45,6 +45,10 @@ void Writer::WriteArgs(std::string& body, uint32_t slice_index, uint8_t flags) {
     if (args.region < profile.regions.size()) {
       WriteRegion(out, profile, profile.regions[args.region], interner_);
     }
+    if (slice.category == profile::Category::kModuleCall && args.module != kNone) {
+      AddInt(out, interner_.Arg(ArgName::kModule), args.module);
+      if (args.raised) AddInt(out, interner_.Arg(ArgName::kRaised), 1);
+    }
     if (args.region_part < profile.region_parts.size()) {
       WriteRegionPart(out, profile.region_parts[args.region_part], interner_);
     }
@@ -98,9 +102,10 @@ uint8_t Writer::FlagsOf(uint32_t slice_index, uint32_t inside, uint32_t lane_ord
   const TrackType type = profile_->tracks[slice.track].type;
   const bool engine = type == TrackType::kEngine;
   // Its operator, or its region, is on another track: what is around it here says nothing.
-  const bool region = type == TrackType::kRegions || type == TrackType::kParticipant;
-  uint8_t flags = region && slice.parent != kNone ? kTellParent : 0;
-  if (!region && (inside != kNone || lane_ordinal != 0)) {
+  const bool beside = type == TrackType::kRegions || type == TrackType::kParticipant ||
+                      (engine && slice.category == profile::Category::kDeviceWork);
+  uint8_t flags = beside && slice.parent != kNone ? kTellParent : 0;
+  if (!beside && (inside != kNone || lane_ordinal != 0)) {
     const bool in_call = engine && CallOf(slice) != nullptr;
     if (LanePlanner::Enclosing(*profile_, slice_index) != kNone) {
       if (inside == kNone) flags |= kTellParent;
