@@ -69,6 +69,28 @@ class SyntheticProfile {
     slice.dur_ns = now_ns - slice.start_ns;
     open_.pop_back();
   }
+  // A call of the PyTorch module of this number; Leave() ends it.
+  uint32_t EnterModule(uint32_t module, bool raised = false) {
+    const uint32_t index = Enter(profile::Category::kModuleCall, "");
+    profile::SliceArgs args;
+    args.module = module;
+    args.raised = raised;
+    profile.slices[index].args = profile.AddArgs(args);
+    return index;
+  }
+  // In what is open now.
+  void Allocation(int64_t bytes, bool device = false) {
+    profile.allocations.push_back(
+        {now_ns, bytes, open_.empty() ? profile::kNone : open_.back(), device});
+  }
+  // What `launcher` had done by a device, later; its time does not pass here.
+  void DeviceWork(uint32_t launcher, std::string_view name, int64_t ns) {
+    if (device_ == 0) {
+      device_ = AddTrack(profile::TrackType::kEngine, profile::Kind::kDevice);
+    }
+    const uint32_t index = Push(device_, profile::Category::kDeviceWork, name, now_ns, ns, -1);
+    profile.slices[index].parent = launcher;
+  }
   void Wait(int64_t ns) { now_ns += ns; }
   // What follows runs on the thread of this number, from 1; 1 is the first.
   void UseThread(size_t number) {
