@@ -11,6 +11,10 @@
     for region in inferprobe.run("model.pte", regions=True).regions: ...   # parallel loops
     inferprobe.regions("result.json")      # those of a file
 
+    with inferprobe.profile(model) as prof:    # a torch.nn.Module, in your own program
+        model(x)
+    print(prof)                                # its modules, and the operators in them
+
 The rule that people break: a figure that was not measured is no zero. It is a `Metric` whose
 `value` is None. The latency always comes from runs without profiling.
 
@@ -29,6 +33,7 @@ from inferprobe._delegates import (
 )
 from inferprobe._error import Error
 from inferprobe._load import load, regions
+from inferprobe._profile import ModuleEvent, ModuleProfile, profile
 from inferprobe._regions import Location, Region, Regions
 from inferprobe._result import Metric, Result, Section
 from inferprobe._run import run
@@ -38,6 +43,8 @@ __all__ = [
     "Error",
     "Location",
     "Metric",
+    "ModuleEvent",
+    "ModuleProfile",
     "Region",
     "Regions",
     "Result",
@@ -48,6 +55,7 @@ __all__ = [
     "get_profile_path_prefix",
     "last_delegate_error",
     "load",
+    "profile",
     "regions",
     "register_openvino_delegate",
     "run",

@@ -60,7 +60,6 @@ struct BlockMessage {
 };
 
 struct DoneMessage {
-  profile::ModelFacts model;  // as in `loaded`, with what only running it tells
   profile::MemoryFacts memory;
   profile::OutputCheck outputs;
   std::string unwritten_sidecar;  // why; "": all were written
@@ -73,9 +72,7 @@ struct ErrorMessage {
 using Message = std::variant<PlanMessage, DescribedMessage, LoadedMessage, PhaseMessage,
                              DrainMessage, DrainedMessage, BlockMessage, DoneMessage, ErrorMessage>;
 
-// Each carries the version of inferprobe that made it: a worker in Python may be of another
-// installation, and one of another version is refused.
-std::string Encode(const Message& message, std::string_view version = INFERPROBE_VERSION);
+std::string Encode(const Message& message);
 Result<Message> Decode(std::string_view bytes);
 
 }  // namespace inferprobe::measure

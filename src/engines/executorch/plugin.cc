@@ -13,7 +13,7 @@ namespace {
 
 class ExecutorchPlugin final : public measure::EnginePlugin {
  public:
-  Result<measure::EngineDescription> Describe() override {
+  measure::EngineDescription Describe() override {
     InstallLogCapture();
     measure::EngineDescription description;
     description.name = "executorch";

@@ -1,0 +1,178 @@
+"""A model's modules as the tree that a profile shows: walked, chosen from, and what runs in each.
+
+The rule that people break: a module is its identity. One that is reachable by two names is one node
+with two paths, and is measured once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any, TypeAlias
+
+from inferprobe._error import Error
+
+Path: TypeAlias = str | Sequence[str]
+
+
+@dataclass
+class Node:
+    """One module. `number` is that of its calls in the rings, -1: they are not watched."""
+
+    path: str
+    class_name: str
+    parent: int
+    depth: int
+    parameters: int
+    module: Any
+    also: list[str] = field(default_factory=list)
+    chosen: bool = True
+    not_covered: str = ""
+    number: int = -1
+    function: Any = None
+    own: bool = False
+    compiled: bool = False  # it, or what it is in, runs as compiled code
+
+
+def walk(model: Any) -> list[Node]:
+    """All modules, parents before their children, in the order of `named_modules`."""
+    nodes: list[Node] = []
+    place: dict[int, int] = {}
+    waiting: list[tuple[str, Any, int]] = [("", model, -1)]
+    while waiting:
+        path, module, parent = waiting.pop()
+        known = place.get(id(module))
+        if known is not None:
+            nodes[known].also.append(path)
+            continue
+        at = place[id(module)] = len(nodes)
+        above = nodes[parent] if parent >= 0 else None
+        node = Node(
+            path=path,
+            class_name=type(module).__name__,
+            parent=parent,
+            depth=above.depth + 1 if above else 0,
+            parameters=_parameters(module),
+            module=module,
+            compiled=_is_compiled(module) or (above is not None and above.compiled),
+        )
+        nodes.append(node)
+        prefix = f"{path}." if path else ""
+        children = [(prefix + name, m, at) for name, m in module._modules.items() if m is not None]
+        waiting.extend(reversed(children))
+    return nodes
+
+
+def _parameters(module: Any) -> int:
+    """Of the module itself. Those of a lazy module are not known before its first call."""
+    count = 0
+    for parameter in module._parameters.values():
+        try:
+            count += parameter.numel() if parameter is not None else 0
+        except (RuntimeError, ValueError):
+            continue
+    return count
+
+
+def _is_compiled(module: Any) -> bool:
+    kind = type(module)
+    return (
+        kind.__name__ == "OptimizedModule" and kind.__module__.startswith("torch._dynamo")
+    ) or getattr(module, "_compiled_call_impl", None) is not None
+
+
+def choose(
+    nodes: list[Node],
+    paths: Iterable[Path] | None,
+    include: Iterable[str],
+    exclude: Iterable[str],
+    depth: int | None,
+) -> list[Node]:
+    """Those that are wanted, and what they are in."""
+    wanted = None if paths is None else {_find(nodes, path) for path in paths}
+    includes, excludes = list(include), list(exclude)
+    for at, node in enumerate(nodes):
+        names = [node.path, *node.also]
+        node.chosen = (
+            (wanted is None or at in wanted)
+            and (not includes or _matches(names, includes))
+            and not _matches(names, excludes)
+            and (depth is None or node.depth <= depth)
+        )
+    needed = [node.chosen for node in nodes]
+    for at in range(len(nodes) - 1, 0, -1):
+        if needed[at]:
+            needed[nodes[at].parent] = True
+    if not any(needed):
+        raise Error(
+            "invalid_argument", "no module is chosen", "widen paths, include, exclude or depth"
+        )
+    places: dict[int, int] = {}
+    kept: list[Node] = []
+    for at, node in enumerate(nodes):
+        if not needed[at]:
+            continue
+        places[at] = len(kept)
+        node.parent = places[node.parent] if node.parent >= 0 else -1
+        kept.append(node)
+    return kept
+
+
+def _matches(names: list[str], globs: list[str]) -> bool:
+    return any(fnmatchcase(name, glob) for name in names for glob in globs)
+
+
+def _find(nodes: list[Node], path: Path) -> int:
+    """The module at "features.3" or ("AlexNet", "features", "3"); the root is "" or its class."""
+    root = nodes[0].class_name
+    if isinstance(path, str):
+        dotted = path
+    else:
+        parts = [str(part) for part in path]
+        if not parts or parts[0] != root:
+            raise Error(
+                "invalid_argument",
+                f"no module is at {tuple(parts)!r}",
+                f"a tuple begins with the model's class: ({root!r}, ...)",
+            )
+        dotted = ".".join(parts[1:])
+    module = nodes[0].module
+    for part in dotted.split(".") if dotted else ():
+        module = module._modules.get(part) if module is not None else None
+    if module is not None:
+        return next(at for at, node in enumerate(nodes) if node.module is module)
+    known = [name for node in nodes for name in (node.path, *node.also) if name]
+    near = difflib.get_close_matches(dotted, known, 3, 0.4) or known[:3]
+    hint = f"near it: {', '.join(near)}" if near else "the model has no modules inside"
+    raise Error("invalid_argument", f"no module is at {dotted!r}", hint)
+
+
+def find_forward(node: Node, unimplemented: Any, script_module: type) -> None:
+    """Sets what runs when the module is called, or why its calls cannot be seen."""
+    module = node.module
+    if isinstance(module, script_module):
+        node.not_covered = (
+            "scripted: its calls stay inside TorchScript; its operators are of the module around it"
+        )
+        return
+    own = vars(module).get("forward")
+    if own is not None:
+        node.own = not isinstance(own, types.MethodType)
+        if isinstance(own, types.MethodType) and own.__self__ is not module:
+            node.not_covered = "its own forward is a method of another object"
+            return
+        forward = own if node.own else own.__func__
+    else:
+        forward = next(
+            (vars(c)["forward"] for c in type(module).__mro__ if "forward" in vars(c)), None
+        )
+    if forward is unimplemented:
+        return  # a container, which is not called
+    if not isinstance(forward, types.FunctionType):
+        kind = "missing" if forward is None else f"a {type(forward).__name__}, no Python function"
+        node.not_covered = f"its forward is {kind}"
+        return
+    node.function = forward

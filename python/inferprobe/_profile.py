@@ -1,0 +1,458 @@
+"""`profile`: where the time of a PyTorch model goes, module by module, in the user's own program.
+
+    with inferprobe.profile(model) as prof:
+        model(x)
+    print(prof)
+
+The rule that people break: a profile is entered once. Two different ones may nest: they share one
+recording, and each shows what ran inside of it, of its own modules.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, NoReturn
+
+from inferprobe import _core, _module_tree, _torch_profiler
+from inferprobe._error import Error
+from inferprobe._module_tree import Node
+from inferprobe._result import Result
+from inferprobe._torch_profiler import NOT_REQUESTED, Recorded, Status
+
+_MOST_CALLS = 2**26
+_LATER = Status(
+    "unavailable",
+    "torch's profiler serves another profile that is still running: operators come when it ends",
+)
+
+
+class ModuleEvent(NamedTuple):
+    """An operator that a module called. Times are CLOCK_MONOTONIC."""
+
+    name: str
+    start_ns: int
+    dur_ns: int
+    self_ns: int  # without the operators and modules inside
+    depth: int  # operators around it, up to the module
+    thread_id: int
+    bytes: int | None  # allocated minus freed, with what is inside; None: not recorded
+
+
+class _Recording:
+    """What profiles of this process share. The first one in starts it, the last one out ends it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self._native: _core.ModuleRecording | None = None
+        self._profiles = 0
+        self._operators: _torch_profiler.Started | None = None
+        self._memory = False
+        self._users = 0
+        self._waiting: list[ModuleProfile] = []
+
+    def enter(self, capacity: int) -> _core.ModuleRecording:
+        if self._native is None:
+            self._native = _core.start_recording(capacity)
+        self._profiles += 1
+        return self._native
+
+    def leave(self) -> None:
+        self._profiles -= 1
+        if self._profiles == 0 and self._native is not None:
+            native, self._native = self._native, None
+            native.stop()
+
+    def start_operators(self, memory: bool, device: str) -> None:
+        if self._operators is None:
+            self._operators = _torch_profiler.start(memory=memory, device=device)
+            self._memory = memory
+        self._users += 1
+
+    def stop_operators(self, profile: ModuleProfile) -> None:
+        self._waiting.append(profile)
+        self._users -= 1
+        if self._users > 0 or self._operators is None:
+            return
+        operators, self._operators = self._operators, None
+        waiting, self._waiting = self._waiting, []
+        recorded = operators.stop()
+        for one in waiting:
+            one._take(recorded, self._memory)
+
+
+_recording = _Recording()
+
+
+class ModuleProfile:
+    """What `profile` returns: a context manager, and afterwards what was measured."""
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        device: str,
+        memory: bool,
+        detail: str,
+        paths: Iterable[_module_tree.Path] | None,
+        include: Iterable[str],
+        exclude: Iterable[str],
+        depth: int | None,
+        capacity: int,
+        enabled: bool,
+    ) -> None:
+        self._model = model
+        self._enabled = bool(enabled)
+        self._state = "new"
+        if not self._enabled:
+            return
+        _check(model, device, memory, detail, depth, capacity)
+        self._device = device
+        self._memory = memory
+        self._operators = detail == "ops"
+        self._choice = (
+            None if paths is None else _list("paths", paths),
+            _list("include", include),
+            _list("exclude", exclude),
+            depth,
+        )
+        self._capacity = capacity
+        self._tree: list[Node] = []
+        self._native: _core.ModuleRecording | None = None
+        self._window: _core.Window | None = None
+        self._recorded: Recorded | None = None
+        self._memory_was_on = memory
+        self._made: _core.ModuleProfile | None = None
+        self._result: Result | None = None
+        self._choose()  # so that a wrong path is an error here
+
+    def __enter__(self) -> ModuleProfile:
+        if self._state != "new":
+            raise RuntimeError("inferprobe.profile is not reentrant: make a new one")
+        self._state = "running"
+        if not self._enabled:
+            return self
+        with _recording.lock:
+            self._native = _recording.enter(self._capacity)
+            started = False
+            try:
+                if self._operators:
+                    _recording.start_operators(self._memory, self._device)
+                    started = True
+                self._tree = self._choose()
+                self._watch()
+                self._window = self._native.open()
+            except BaseException:
+                self._state = "over"
+                self._unwatch()
+                if started:
+                    _recording.stop_operators(self)
+                _recording.leave()
+                raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._state != "running":
+            return
+        self._state = "over"
+        if not self._enabled:
+            return
+        assert self._native is not None and self._window is not None
+        with _recording.lock:
+            try:
+                self._native.close(self._window)
+            finally:
+                try:
+                    self._unwatch()
+                    if self._operators:
+                        _recording.stop_operators(self)
+                finally:
+                    _recording.leave()
+        self._model = None
+
+    # What was measured.
+
+    @property
+    def result(self) -> Result:
+        """Everything, as `inferprobe.load` of the saved result gives it."""
+        made = self._finished()
+        if self._result is None:
+            self._result = Result(made.json(), self.display())
+        return self._result
+
+    @property
+    def modules(self) -> Any:
+        """The rows of the table, in the order of the tree."""
+        return self.result.modules
+
+    def display(self, show_events: bool = False) -> str:
+        """The table; with `show_events` each module's operators under it."""
+        return self._finished().text(show_events)
+
+    def __str__(self) -> str:
+        if not self._enabled:
+            return "<profile is disabled>"
+        if self._state == "over" and self._window is not None:
+            return self.display()
+        return "<profile is running>" if self._state == "running" else "<profile was not entered>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result JSON as plain Python objects."""
+        return self.result.to_dict()
+
+    def raw(self) -> tuple[list[str], list[list[list[ModuleEvent]]]]:
+        """(paths, events): of each module of the tree its calls, of each call its operators by
+        start. Those of modules inside are theirs."""
+        made = self._finished()
+        columns = made.events()
+        events: list[list[list[ModuleEvent]]] = [
+            [[] for _ in range(calls)] for calls in columns["calls"]
+        ]
+        names = columns["names"]
+        memory = not self._status()[1].why
+        for module, call, name, start, dur, self_ns, depth, thread, size in zip(
+            columns["module"],
+            columns["call"],
+            columns["name"],
+            columns["start_ns"],
+            columns["dur_ns"],
+            columns["self_ns"],
+            columns["depth"],
+            columns["thread_id"],
+            columns["bytes"],
+            strict=True,
+        ):
+            event = ModuleEvent(
+                names[name], start, dur, self_ns, depth, thread, size if memory else None
+            )
+            events[module][call].append(event)
+        return [node.path for node in self._tree], events
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Writes the result ("run.json") or a Perfetto trace of all calls ("run.pftrace")."""
+        target = Path(path)
+        if target.suffix == ".json":
+            self.result.save(target, force=force)
+        elif target.suffix == ".pftrace":
+            self._finished().save_trace(str(target), force)
+        else:
+            raise Error(
+                "invalid_argument",
+                f"{target}: what is to be written?",
+                "name it .json (the result) or .pftrace (a Perfetto trace)",
+            )
+
+    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
+        raise TypeError("an inferprobe.profile cannot be pickled: save() it, or pickle to_dict()")
+
+    # How it comes about.
+
+    def _choose(self) -> list[Node]:
+        return _module_tree.choose(_module_tree.walk(self._model), *self._choice)
+
+    def _watch(self) -> None:
+        import torch
+
+        for node in self._tree:
+            if not node.chosen:
+                continue
+            _module_tree.find_forward(node, torch.nn.Module.forward, torch.jit.ScriptModule)
+            if node.function is None:
+                continue
+            node.number, node.not_covered = _core.watch_module(node.module, node.function, node.own)
+
+    def _unwatch(self) -> None:
+        for node in self._tree:
+            if node.number >= 0 and node.module is not None:
+                _core.unwatch_module(node.module, node.function, node.own)
+            node.module = node.function = None
+
+    def _take(self, recorded: Recorded, memory: bool) -> None:
+        """Operators have come. `memory`: whether allocations were asked for when they began."""
+        self._recorded = recorded
+        self._memory_was_on = memory
+        self._made = self._result = None
+
+    def _finished(self) -> _core.ModuleProfile:
+        if not self._enabled:
+            raise Error("invalid_argument", "the profile is disabled", "give enabled=True")
+        if self._state != "over" or self._window is None:
+            raise Error(
+                "invalid_argument",
+                f"the profile {'is running' if self._state == 'running' else 'was not entered'}",
+                "there are results after the with block",
+            )
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def _status(self) -> tuple[Status, Status, Status]:
+        """Of operators, memory and device."""
+        if not self._operators:
+            why = Status("not_requested", 'detail="ops" records operators')
+            return why, why, why
+        recorded = self._recorded
+        if recorded is None:
+            return _LATER, _LATER if self._memory else NOT_REQUESTED, _LATER
+        memory = recorded.memory_status
+        if not self._memory:
+            memory = Status("not_requested", "memory=True records it")
+        elif not self._memory_was_on and not recorded.operators_status.why:
+            memory = Status(
+                "unavailable",
+                "torch's profiler was started without memory by the profile around this one",
+            )
+        return recorded.operators_status, memory, recorded.device_status
+
+    def _make(self) -> _core.ModuleProfile:
+        import torch
+
+        assert self._native is not None and self._window is not None
+        operators, memory, device = self._status()
+        called = set(self._native.called(self._window))
+        not_covered = _describe_uncalled(self._tree, called)
+        if self._recorded is not None:
+            not_covered += self._recorded.not_covered
+        if sys.version_info < (3, 12):
+            not_covered.append(
+                (
+                    "calls of forward itself, m.forward(x)",
+                    "Python 3.11 makes them without asking: call the module, m(x)",
+                )
+            )
+        return _core.make_profile(
+            recording=self._native,
+            window=self._window,
+            tree=self._tree,
+            torch_version=str(torch.__version__),
+            threads=torch.get_num_threads(),
+            operators=operators,
+            memory=memory,
+            device=device,
+            not_covered=not_covered,
+            recorded=None if operators.why else self._recorded,
+        )
+
+
+def _describe_uncalled(tree: list[Node], called: set[int]) -> list[tuple[str, str]]:
+    """Why modules that are inside of what ran were not called themselves."""
+    running = [node.number in called for node in tree]
+    below = list(running)  # it or something in it was called
+    for at in range(len(tree) - 1, 0, -1):
+        if below[at]:
+            below[tree[at].parent] = True
+    around: list[int] = []  # the nearest module that was called
+    bypassed: dict[int, list[str]] = {}
+    for at, node in enumerate(tree):
+        above = around[node.parent] if node.parent >= 0 else -1
+        around.append(at if running[at] else above)
+        if below[at] or not node.chosen or node.not_covered:
+            continue
+        if node.compiled:
+            place = tree[node.parent] if node.parent >= 0 else node
+            inside = node.parent >= 0 and place.compiled
+            node.not_covered = (
+                "compiled: a part of the region around it, no inner modules"
+                if inside
+                else "compiled: 1 region, no inner modules, its call is not seen"
+            )
+        elif above >= 0:
+            bypassed.setdefault(above, []).append(node.path)
+    said = []
+    for parent, names in bypassed.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        said.append(
+            (
+                ", ".join(names[:3]) + more,
+                f"{tree[parent].path or tree[parent].class_name} ran without calling "
+                f"{'it' if len(names) == 1 else 'them'}: a fused fast path, or a condition",
+            )
+        )
+    return said
+
+
+def _check(model: Any, device: Any, memory: Any, detail: Any, depth: Any, capacity: Any) -> None:
+    import torch
+
+    if not isinstance(model, torch.nn.Module):
+        raise Error(
+            "invalid_argument", f"the model is a {type(model).__name__}", "give a torch.nn.Module"
+        )
+    if not isinstance(device, str):
+        raise Error("invalid_argument", f"device is {device!r}", 'give "auto", "cpu" or "cuda"')
+    if detail not in ("ops", "modules"):
+        raise Error("invalid_argument", f"detail is {detail!r}", 'give "ops" or "modules"')
+    if memory and detail == "modules":
+        raise Error(
+            "invalid_argument",
+            'memory=True with detail="modules": allocations come from the operator profiler',
+            'give detail="ops"',
+        )
+    for name, value, least, most in (
+        ("depth", depth, 0, 10**6),
+        ("capacity", capacity, 64, _MOST_CALLS),
+    ):
+        if name == "depth" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise Error(
+                "invalid_argument",
+                f"{name} is {value!r}",
+                f"give a whole number from {least} to {most}",
+            )
+
+
+def _list(name: str, values: Iterable[Any]) -> list[Any]:
+    if isinstance(values, str):
+        raise Error("invalid_argument", f"{name} is one text", "give a list of them")
+    return list(values)
+
+
+def profile(
+    model: Any,
+    *,
+    device: str = "auto",
+    memory: bool = False,
+    detail: str = "ops",
+    paths: Iterable[_module_tree.Path] | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    depth: int | None = None,
+    capacity: int = 2**18,
+    enabled: bool = True,
+) -> ModuleProfile:
+    """Times the calls of a PyTorch model's modules while the `with` block runs.
+
+    device: whose work is recorded beside the host's: "auto" (the device that torch sees, if any),
+        "cpu" (none), "cuda", "xpu", "mtia", "hpu".
+    memory: what each module allocated and freed, from the allocator's events. torch then sees
+        operators of the entering thread alone.
+    detail: "ops" (modules, and the operators in them), "modules" (calls alone, at almost no cost).
+    paths: only these modules: "features.3", or ("AlexNet", "features", "3").
+    include, exclude: globs on dotted paths. depth: how far below the model; 0 is the model alone.
+    capacity: module calls that are kept of each thread; what is beyond is counted and said.
+    enabled: False: nothing is done and nothing measured.
+
+    The model is not changed: no hook, no wrapper, no attribute. Raises Error.
+    """
+    return ModuleProfile(
+        model,
+        device=device,
+        memory=memory,
+        detail=detail,
+        paths=paths,
+        include=include,
+        exclude=exclude,
+        depth=depth,
+        capacity=capacity,
+        enabled=enabled,
+    )
