@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bind_profile.h"
+#include "engine.h"
 #include "formats/registry/registry.h"
 #include "formats/result_json/result_json.h"
 #include "inferprobe/clock.h"
@@ -107,12 +108,12 @@ Shown Load(const std::string& path) {
   return std::move(*shown);
 }
 
-Shown Perf(std::string model, std::string worker_program, std::string method,
-           std::vector<std::string> inputs, std::vector<std::string> data_files,
-           std::optional<uint64_t> iterations, std::optional<double> duration_s, uint64_t warmup,
-           uint32_t processes, int threads, std::optional<uint64_t> seed, std::string output,
-           std::string trace, std::string etdump, bool force,
-           const std::vector<std::string>& levels, std::string profile_format,
+Shown Perf(std::string model, std::string worker_program, std::string python, std::string method,
+           std::vector<std::string> inputs, std::vector<std::string> shapes,
+           std::vector<std::string> data_files, std::optional<uint64_t> iterations,
+           std::optional<double> duration_s, uint64_t warmup, uint32_t processes, int threads,
+           std::optional<uint64_t> seed, std::string output, std::string trace, std::string etdump,
+           bool force, const std::vector<std::string>& levels, std::string profile_format,
            std::string profile_path_prefix, std::vector<std::string> delegates,
            std::string regions) {
   measure::PerfOptions options;
@@ -126,8 +127,10 @@ Shown Perf(std::string model, std::string worker_program, std::string method,
   options.regions = std::move(regions);
   options.model = std::move(model);
   options.worker_program = std::move(worker_program);
+  options.python = std::move(python);
   options.method = std::move(method);
   options.inputs = std::move(inputs);
+  options.shapes = std::move(shapes);
   options.data_files = std::move(data_files);
   options.iterations = iterations;
   options.duration_s = duration_s;
@@ -164,12 +167,14 @@ std::tuple<bool, std::string, std::string, uint64_t> SwitchState() {
 
 NB_MODULE(_core, module) {
   module.def("perf", &inferprobe::python::Perf, nb::kw_only(), nb::arg("model"),
-             nb::arg("worker_program"), nb::arg("method"), nb::arg("inputs"), nb::arg("data_files"),
-             nb::arg("iterations").none(), nb::arg("duration_s").none(), nb::arg("warmup"),
-             nb::arg("processes"), nb::arg("threads"), nb::arg("seed").none(), nb::arg("output"),
-             nb::arg("trace"), nb::arg("etdump"), nb::arg("force"), nb::arg("levels"),
-             nb::arg("profile_format"), nb::arg("profile_path_prefix"), nb::arg("delegates"),
-             nb::arg("regions"));
+             nb::arg("worker_program"), nb::arg("python"), nb::arg("method"), nb::arg("inputs"),
+             nb::arg("shapes"), nb::arg("data_files"), nb::arg("iterations").none(),
+             nb::arg("duration_s").none(), nb::arg("warmup"), nb::arg("processes"),
+             nb::arg("threads"), nb::arg("seed").none(), nb::arg("output"), nb::arg("trace"),
+             nb::arg("etdump"), nb::arg("force"), nb::arg("levels"), nb::arg("profile_format"),
+             nb::arg("profile_path_prefix"), nb::arg("delegates"), nb::arg("regions"));
+  module.def("run_worker", &inferprobe::python::RunPythonWorker, nb::arg("plugin"));
+  module.def("npy_spec", &inferprobe::python::NpySpec, nb::arg("path"));
   module.def("load", &inferprobe::python::Load, nb::arg("path"));
   module.def("set_profile_execution", &inferprobe::python::SwitchExecution, nb::arg("enabled"),
              nb::arg("override_methods"));

@@ -9,8 +9,10 @@ def perf(
     *,
     model: str,
     worker_program: str,
+    python: str,
     method: str,
     inputs: list[str],
+    shapes: list[str],
     data_files: list[str],
     iterations: int | None,
     duration_s: float | None,
@@ -29,6 +31,12 @@ def perf(
     regions: str,
 ) -> tuple[str, str]:
     """Measures; returns the result JSON and the tables for people."""
+
+def run_worker(plugin: object) -> int:
+    """Serves the parent process that started this one; returns the exit code."""
+
+def npy_spec(path: str) -> tuple[str, list[int]] | None:
+    """Type and shape of what a .npy file holds; None: it cannot be read."""
 
 def load(path: str) -> tuple[str, str]:
     """Opens a file; returns the result JSON and the tables for people."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ def run(
     model_path: Path_,
     *,
     inputs: Inputs | None = None,
+    shapes: Mapping[str | int, Sequence[int]] | None = None,
     method: str = "forward",
     iterations: int | None = None,
     duration: float | None = None,
@@ -46,8 +48,11 @@ def run(
 ) -> Result:
     """Profiles a model, in worker processes of its own.
 
+    model_path: a program's file, or "FILE.py:FUNCTION": a function that returns a PyTorch module,
+        or (module, example_inputs).
     inputs: arrays, or the names of .npy files, by name or index, or all in order; without them
         a bundled program's own, or seeded random values of the model's types and shapes.
+    shapes: of random inputs, where the model leaves them open, by name or index: {"x": (1, 3)}.
     seed: of random values; given, it also wins over a bundled program's inputs.
     iterations: runs per process. duration: seconds. Without either it measures until the median is
         known to 1 %, for at most ten seconds.
@@ -89,8 +94,10 @@ def run(
             text, tables = _core.perf(
                 model=path_text("model_path", model_path),
                 worker_program=str(command_path()),
+                python=sys.executable,
                 method=method,
                 inputs=arguments,
+                shapes=_shape_arguments(shapes),
                 data_files=[path_text("data", path) for path in data],
                 iterations=iterations,
                 duration_s=_seconds(duration),
@@ -185,6 +192,15 @@ def _input_arguments(inputs: Inputs | None, folder: Path, arrays: dict[str, str]
             _save(name, value, path)
         arguments.append(f"{name}={path}")
     return arguments
+
+
+def _shape_arguments(shapes: Mapping[str | int, Sequence[int]] | None) -> list[str]:
+    """As `perf` takes them: "name=1x3x224x224"."""
+    if shapes is None:
+        return []
+    if not isinstance(shapes, Mapping):
+        raise Error("invalid_argument", f"shapes is {shapes!r}", 'give a dict: {"x": (1, 3)}')
+    return [f"{name}={'x'.join(str(extent) for extent in shape)}" for name, shape in shapes.items()]
 
 
 def _save(name: str | int, value: Any, path: str) -> None:

@@ -21,10 +21,16 @@ using profile::Status;
 Metric<std::string> EngineState(const std::string& program, const EngineInfo& info,
                                 std::vector<BackendDescription>* backends,
                                 Metric<std::string>* regions) {
-  if (auto found = FindPlugin(std::string(info.name)); !found) {
-    return Missing{Status::kNotBuiltIn, found.error().hint};
+  if (!info.in_python) {
+    if (auto found = FindPlugin(std::string(info.name)); !found) {
+      return Missing{Status::kNotBuiltIn, found.error().hint};
+    }
   }
-  auto described = DescribeEngine(program, std::string(info.name));
+  auto worker = WorkerCommandFor(std::string(info.name), program, "");
+  if (!worker) {
+    return Missing{Status::kNotBuiltIn, worker.error().message + "; " + worker.error().hint};
+  }
+  auto described = DescribeEngine(*worker, std::string(info.name));
   if (!described) {
     const Error& error = described.error();
     return Missing{Status::kUnavailable,
@@ -83,11 +89,14 @@ void AddHooks(const Metric<std::string>& executorch, const Metric<std::string>& 
 
 std::vector<DoctorRow> Examine(const std::string& program) {
   std::vector<DoctorRow> rows;
-  Metric<std::string> regions = Missing{Status::kNotBuiltIn, "needs the engine, above"};
+  Metric<std::string> regions_of_executorch =
+      Missing{Status::kNotBuiltIn, "needs the engine, above"};
   for (const EngineInfo& info : KnownEngines()) {
     std::vector<BackendDescription> backends;
+    Metric<std::string> regions = regions_of_executorch;
     rows.push_back(
         {"engine", std::string(info.title), EngineState(program, info, &backends, &regions)});
+    if (info.name == "executorch") regions_of_executorch = regions;
     for (const BackendDescription& backend : backends) {
       rows.push_back({"delegate", backend.name, backend.state});
     }
@@ -99,7 +108,7 @@ std::vector<DoctorRow> Examine(const std::string& program) {
                                      : Metric<std::string>(source.available.missing())});
   }
   AddCounters(&rows);
-  AddHooks(rows.front().state, regions, &rows);
+  AddHooks(rows.front().state, regions_of_executorch, &rows);
   return rows;
 }
 

@@ -32,6 +32,7 @@ struct LoadOptions {
 struct BundledCase {
   std::vector<Tensor> inputs;
   std::vector<Tensor> expected;  // empty: none given
+  std::string source{};          // of the inputs, in words; "": "bundled case 0"
 };
 
 // What one run is given. It owns none of it.
@@ -52,6 +53,12 @@ class Engine {
   [[nodiscard]] virtual const profile::ModelFacts& model() const = 0;
   [[nodiscard]] virtual const profile::EngineFacts& engine() const = 0;
   [[nodiscard]] virtual profile::MemoryFacts memory() const = 0;
+  // For a model that does not say what it takes: what the user gives (as InputRequest has it)
+  // decides what inputs() says from now on.
+  virtual Result<void> ExpectInputs(const std::vector<std::string>& /*files*/,
+                                    const std::vector<std::string>& /*shapes*/) {
+    return {};
+  }
   [[nodiscard]] virtual std::vector<TensorSpec> inputs() const = 0;
   [[nodiscard]] virtual std::vector<BundledCase> bundled_cases() const { return {}; }
   // Which of its parallel loops are seen, in words, or why none is.
@@ -67,6 +74,11 @@ class Engine {
   // Prepares the profiled instance, with the inputs of SetInputs. Apart from Load, so that the cold
   // load and the first run are those of a program without profiling.
   virtual Result<void> PrepareObserved() = 0;
+
+  // Around each observed run, outside of what is timed: for what must be started and stopped to
+  // look inside. What it saw is published by the second, on the run's thread.
+  virtual Result<void> BeforeObservedRun() { return {}; }
+  virtual Result<void> AfterObservedRun() { return {}; }
 
   // One inference. Precondition of an observed one: PrepareObserved().
   virtual Result<void> Run(const RunView& view) = 0;
@@ -95,13 +107,13 @@ struct EngineDescription {
 class EnginePlugin {
  public:
   virtual ~EnginePlugin() = default;
-  virtual EngineDescription Describe() = 0;
+  virtual Result<EngineDescription> Describe() = 0;
   virtual Result<std::unique_ptr<Engine>> Load(const LoadOptions& options) = 0;
 };
 
 // The one symbol that a plugin exports. `abi` must equal kEngineAbi: plugin and command come from
 // one build.
-constexpr uint32_t kEngineAbi = 5;
+constexpr uint32_t kEngineAbi = 6;
 constexpr const char* kEngineEntrySymbol = "inferprobe_engine_entry";
 struct EngineEntry {
   uint32_t abi;

@@ -134,10 +134,13 @@ Result<void> OutputChecker::Check() {
   }
   INFERPROBE_RETURN_IF_ERROR(engine_->PrepareObserved());
   // As the runs will be that are measured so.
+  INFERPROBE_RETURN_IF_ERROR(engine_->BeforeObservedRun());
   if (regions_ != nullptr) regions_->BeforeRun(profile::RunMode::kWarmupOn);
   auto run = engine_->Run(true);
   if (regions_ != nullptr) regions_->AfterRun(profile::RunMode::kWarmupOn);
+  auto after = engine_->AfterObservedRun();
   if (!run) return run;
+  if (!after) return after;
   auto observed = OutputHashes(true, nullptr);
   if (!observed) return tl::unexpected(observed.error());
   if (*first == *second) {

@@ -23,8 +23,10 @@
 #include "formats/result_json/result_json.h"
 #include "measure/engine_registry.h"
 #include "measure/machine/environment.h"
+#include "measure/model_name.h"
 #include "measure/regions_hook.h"
 #include "measure/worker_client.h"
+#include "measure/worker_command.h"
 #include "profile/delegate_note.h"
 
 namespace inferprobe::measure {
@@ -38,7 +40,7 @@ using profile::Status;
 // The files that a measurement reads: they are never written, whatever --force says.
 std::vector<std::string> FilesRead(const PerfOptions& options) {
   std::vector<std::string> files = options.data_files;
-  files.push_back(options.model);
+  files.push_back(SplitModelName(options.model).file);
   for (const std::string& input : options.inputs) {
     files.push_back(input);
     // "name=file.npy": a name may hold '=', too.
@@ -85,7 +87,7 @@ Result<void> CheckLevel(const PerfOptions& options) {
 
 // Everything that can be refused before work starts is refused here.
 Result<void> CheckOptions(PerfOptions* options) {
-  INFERPROBE_RETURN_IF_ERROR(base::CheckReadableFile(options->model));
+  INFERPROBE_RETURN_IF_ERROR(base::CheckReadableFile(SplitModelName(options->model).file));
   if (options->iterations && options->duration_s) {
     return MakeError(ErrorCode::kInvalidArgument, "iterations and duration cannot both be given");
   }
@@ -121,7 +123,10 @@ Result<void> CheckOptions(PerfOptions* options) {
     if (!engine) return tl::unexpected(engine.error());
     options->engine = *engine;
   }
-  if (auto plugin = FindPlugin(options->engine); !plugin) return tl::unexpected(plugin.error());
+  const EngineInfo* known = KnownEngine(options->engine);
+  if (known == nullptr || !known->in_python) {
+    if (auto plugin = FindPlugin(options->engine); !plugin) return tl::unexpected(plugin.error());
+  }
   const auto overwrite = options->force ? base::Overwrite::kForce : base::Overwrite::kRefuse;
   const std::vector<std::string> read = FilesRead(*options);
   std::vector<std::string> outputs;
@@ -144,7 +149,6 @@ Result<void> CheckOptions(PerfOptions* options) {
     INFERPROBE_RETURN_IF_ERROR(base::CheckWritable(*path, overwrite));
   }
   if (options->run_id.empty()) options->run_id = base::RandomHex128();
-  if (options->worker_program.empty()) options->worker_program = base::ExecutablePath();
   return {};
 }
 
@@ -198,6 +202,7 @@ class Perf {
   }
 
   PerfOptions options_;
+  WorkerCommand worker_;
   ProgressSink progress_;
   const std::atomic<bool>* cancel_;
   std::string started_at_ = NowText();
@@ -241,7 +246,7 @@ Result<void> Perf::RunProcess(uint16_t process) {
   PlanMessage plan;
   plan.options = options_;
   plan.process = process;
-  auto outcome = client.Run(options_.worker_program, plan);
+  auto outcome = client.Run(worker_, plan);
   if (!outcome) return tl::unexpected(outcome.error());
   outcomes_.push_back(std::move(*outcome));
   return {};
@@ -307,6 +312,7 @@ void Perf::Describe(profile::PerfResult* result) const {
       result->engine = outcome.loaded->engine;
     }
     if (outcome.done) {
+      result->model = outcome.done->model;
       if (!outcome.done->unwritten_sidecar.empty()) {
         result->unwritten.push_back({ErrorCode::kIo, outcome.done->unwritten_sidecar, ""});
       }
@@ -408,6 +414,9 @@ void Perf::GiveUpTrace() {
 
 Result<profile::PerfResult> Perf::Run() {
   INFERPROBE_RETURN_IF_ERROR(CheckOptions(&options_));
+  auto worker = WorkerCommandFor(options_.engine, options_.worker_program, options_.python);
+  if (!worker) return tl::unexpected(worker.error());
+  worker_ = std::move(*worker);
   profile_.run_id = options_.run_id;
   profile_.process_name = "inferprobe worker";
   INFERPROBE_RETURN_IF_ERROR(OpenTrace());

@@ -16,8 +16,8 @@
 namespace inferprobe::measure {
 
 struct PerfOptions {
-  std::string model;
-  std::string engine;  // "": by the model's suffix
+  std::string model;   // a file, or FILE.py:FUNCTION (measure/model_name.h)
+  std::string engine;  // "": by the file's content
   std::string method = "forward";
   std::vector<std::string> inputs;      // "name=file.npy", "0=file.npy" or "file.npy" in order
   std::vector<std::string> data_files;  // .ptd
@@ -44,6 +44,7 @@ struct PerfOptions {
   std::string outputs_expected;  // file that outputs_to wrote: the outputs are compared with it
 
   std::string worker_program;  // "": this program
+  std::string python;          // that runs workers of engines in Python; "": the one that is found
   std::string run_id;          // "": random
 };
 

@@ -37,6 +37,7 @@ Result<int64_t> RunLoop::Run(RunMode mode, uint32_t group) {
   const bool observed = IsObserved(mode);
   const uint64_t cells_before = ring_->head;
   const uint64_t lost_before = ring_->lost->load(std::memory_order_relaxed);
+  if (observed) INFERPROBE_RETURN_IF_ERROR(engine_->BeforeObservedRun());
   for (RunHook* hook : hooks_) hook->BeforeRun(mode);
 
   const record::OpenedSlice slice = record::OpenSlice(ring_);
@@ -46,7 +47,10 @@ Result<int64_t> RunLoop::Run(RunMode mode, uint32_t group) {
   record::CloseSlice(ring_, slice);
 
   for (RunHook* hook : hooks_) hook->AfterRun(mode);
+  Result<void> after;
+  if (observed) after = engine_->AfterObservedRun();
   if (!ran) return tl::unexpected(std::move(ran).error());
+  if (!after) return tl::unexpected(std::move(after).error());
 
   const profile::RunDisturbance cost = callbacks_.run_cost();
   const bool incomplete = ring_->lost->load(std::memory_order_relaxed) != lost_before;

@@ -22,8 +22,18 @@ class CountingEngine final : public Engine {
   std::vector<TensorSpec> inputs() const override { return {}; }
   Result<void> SetInputs(std::vector<Tensor> /*inputs*/) override { return {}; }
   Result<void> PrepareObserved() override { return {}; }
+  Result<void> BeforeObservedRun() override {
+    steps += "(";
+    return {};
+  }
+  Result<void> AfterObservedRun() override {
+    steps += ")";
+    if (fail_after) return MakeError(ErrorCode::kEngine, "after");
+    return {};
+  }
   Result<void> Run(const RunView& view) override {
     ++runs;
+    steps += view.observed ? "o" : ".";
     observed_runs += view.observed ? 1 : 0;
     if (runs == fail_at) return MakeError(ErrorCode::kEngine, "no");
     for (uint32_t i = 0; view.observed && i < cells; ++i) {
@@ -42,6 +52,8 @@ class CountingEngine final : public Engine {
   uint64_t observed_runs = 0;
   uint64_t fail_at = 0;
   uint32_t cells = 0;
+  std::string steps;
+  bool fail_after = false;
 
  private:
   profile::ModelFacts model_;
@@ -98,6 +110,17 @@ class RunLoopTest : public ::testing::Test {
   uint64_t drains_ = 0;
   uint64_t blocks_ = 0;
 };
+
+TEST_F(RunLoopTest, TheEngineIsToldBeforeAndAfterEachObservedRun) {
+  ASSERT_TRUE(loop_->Run(RunMode::kPairOn));
+  ASSERT_TRUE(loop_->Run(RunMode::kLatency));
+  EXPECT_EQ(engine_.steps, "(o).");
+  engine_.fail_at = 3;
+  EXPECT_EQ(loop_->Run(RunMode::kPairOn).error().message, "no");
+  EXPECT_EQ(engine_.steps, "(o).(o)");
+  engine_.fail_after = true;
+  EXPECT_EQ(loop_->Run(RunMode::kPairOn).error().message, "after");
+}
 
 TEST_F(RunLoopTest, EndsAtExactlyTheNumberOfRuns) {
   auto samples = loop_->Runs(RunMode::kLatency, {.runs = 12345}, {});

@@ -97,12 +97,16 @@ Result<void> RuntimeSession::Run() {
   if (observed) INFERPROBE_RETURN_IF_ERROR(impl_->engine->PrepareObserved());
   impl_->last_observed = observed;
   const measure::RunView view{observed, impl_->view ? &*impl_->view : nullptr};
-  if (!impl_->regions) return impl_->engine->Run(view);
-  impl_->regions->BeginRun();
+  if (observed) INFERPROBE_RETURN_IF_ERROR(impl_->engine->BeforeObservedRun());
+  if (impl_->regions) impl_->regions->BeginRun();
   auto ran = impl_->engine->Run(view);
-  impl_->regions->EndRun();
-  impl_->regions->Publish(record::AttachThread());
-  return ran;
+  if (impl_->regions) {
+    impl_->regions->EndRun();
+    impl_->regions->Publish(record::AttachThread());
+  }
+  Result<void> after;
+  if (observed) after = impl_->engine->AfterObservedRun();
+  return ran ? after : ran;
 }
 
 Result<std::vector<Tensor>> RuntimeSession::Outputs() {

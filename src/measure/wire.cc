@@ -124,7 +124,7 @@ static void from_json(const json& /*in*/, DrainMessage& /*message*/) {}
 static void to_json(json& out, const DrainedMessage& /*message*/) { out = json::object(); }
 static void from_json(const json& /*in*/, DrainedMessage& /*message*/) {}
 INFERPROBE_WIRE(BlockMessage, reading)
-INFERPROBE_WIRE(DoneMessage, memory, outputs, unwritten_sidecar)
+INFERPROBE_WIRE(DoneMessage, model, memory, outputs, unwritten_sidecar)
 INFERPROBE_WIRE(ErrorMessage, error)
 
 namespace {
@@ -136,11 +136,11 @@ Message FromIndex(size_t index, const json& body, std::index_sequence<I...> /*al
 }
 }  // namespace
 
-std::string Encode(const Message& message) {
+std::string Encode(const Message& message, std::string_view version) {
   const json body = std::visit([](const auto& value) { return json(value); }, message);
   // MessagePack, as paths and log texts may hold bytes that are not UTF-8.
   std::string bytes;
-  json::to_msgpack(json{{"type", message.index()}, {"body", body}}, bytes);
+  json::to_msgpack(json{{"version", version}, {"type", message.index()}, {"body", body}}, bytes);
   return bytes;
 }
 
@@ -148,6 +148,14 @@ Result<Message> Decode(std::string_view bytes) {
   std::string why = "its type is unknown";
   try {
     const json parsed = json::from_msgpack(bytes);
+    const auto version = parsed.at("version").get<std::string>();
+    if (version != INFERPROBE_VERSION) {
+      return MakeError(ErrorCode::kUnsupported,
+                       fmt::format("the command and its worker are of different versions: this one "
+                                   "is inferprobe " INFERPROBE_VERSION ", the other one {}",
+                                   version),
+                       "install the command and the Python package from one checkout");
+    }
     const auto index = parsed.at("type").get<size_t>();
     if (index < std::variant_size_v<Message>) {
       return FromIndex(index, parsed.at("body"),

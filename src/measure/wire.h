@@ -60,6 +60,7 @@ struct BlockMessage {
 };
 
 struct DoneMessage {
+  profile::ModelFacts model;  // as in `loaded`, with what only running it tells
   profile::MemoryFacts memory;
   profile::OutputCheck outputs;
   std::string unwritten_sidecar;  // why; "": all were written
@@ -72,7 +73,9 @@ struct ErrorMessage {
 using Message = std::variant<PlanMessage, DescribedMessage, LoadedMessage, PhaseMessage,
                              DrainMessage, DrainedMessage, BlockMessage, DoneMessage, ErrorMessage>;
 
-std::string Encode(const Message& message);
+// Each carries the version of inferprobe that made it: a worker in Python may be of another
+// installation, and one of another version is refused.
+std::string Encode(const Message& message, std::string_view version = INFERPROBE_VERSION);
 Result<Message> Decode(std::string_view bytes);
 
 }  // namespace inferprobe::measure

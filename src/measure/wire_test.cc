@@ -60,6 +60,14 @@ TEST(Wire, FactsArriveWhole) {
   EXPECT_EQ(back.event_cost_ns, 18.5);
 }
 
+TEST(Wire, AnotherVersionIsRefusedWithBoth) {
+  const Result<Message> other = Decode(Encode(DrainMessage{}, "0.0.1"));
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(other.error().message.find("0.0.1"), std::string::npos);
+  EXPECT_NE(other.error().message.find(INFERPROBE_VERSION), std::string::npos);
+}
+
 TEST(Wire, BrokenMessagesAreErrors) {
   const std::string good = Encode(ErrorMessage{{ErrorCode::kEngine, "m", "h"}});
   for (size_t length = 0; length < good.size(); ++length) {

@@ -131,9 +131,10 @@ Result<void> Worker::Serve() {
 Result<void> Worker::Describe() {
   auto plugin = LoadPlugin(plan_.options.engine);
   if (!plugin) return tl::unexpected(plugin.error());
-  const EngineDescription description = (*plugin)->Describe();
-  return Send(DescribedMessage{description.name, description.title, description.version,
-                               description.backends, description.notes, description.regions});
+  const Result<EngineDescription> description = (*plugin)->Describe();
+  if (!description) return tl::unexpected(description.error());
+  return Send(DescribedMessage{description->name, description->title, description->version,
+                               description->backends, description->notes, description->regions});
 }
 
 Result<void> Worker::DrainRings() {
@@ -184,6 +185,7 @@ Result<void> Worker::Load() {
 }
 
 Result<void> Worker::ChooseInputs() {
+  INFERPROBE_RETURN_IF_ERROR(engine_->ExpectInputs(plan_.options.inputs, plan_.options.shapes));
   model_ = engine_->model();
   const std::vector<TensorSpec> specs = engine_->inputs();
   std::vector<Tensor> inputs;
@@ -193,7 +195,8 @@ Result<void> Worker::ChooseInputs() {
   }
   if (!cases_.empty()) {
     inputs = cases_.front().inputs;
-    sources.assign(inputs.size(), "bundled case 0");
+    const std::string& source = cases_.front().source;
+    sources.assign(inputs.size(), source.empty() ? "bundled case 0" : source);
   } else {
     auto resolved = ResolveInputs(
         specs, {plan_.options.inputs, plan_.options.shapes, plan_.options.seed.value_or(0)});
@@ -344,6 +347,9 @@ Result<void> Worker::Perf() {
     const EngineRelease release([this] { session_.reset(); }, hooks);
     RunLoop loop(engine_, ring_, hooks, std::move(callbacks));
     INFERPROBE_RETURN_IF_ERROR(MeasureAndDrain(&loop));
+    // The inputs are the chosen ones.
+    done.model = engine_->model();
+    done.model.inputs = model_.inputs;
     done.memory = engine_->memory();
     done.memory.peak_rss_bytes = PeakResidentBytes();
     done.outputs = outputs_;

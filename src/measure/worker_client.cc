@@ -21,12 +21,12 @@ struct Started {
   base::MessageChannel channel;
 };
 
-Result<Started> Start(const std::string& program, int rings_fd) {
+Result<Started> Start(const WorkerCommand& command, int rings_fd) {
   auto pair = base::MessageChannel::CreatePair();
   if (!pair) return tl::unexpected(pair.error());
   base::SpawnOptions spawn;
-  spawn.program = program;
-  spawn.args = {"worker"};
+  spawn.program = command.program;
+  spawn.args = command.args;
   spawn.fds = {{pair->second.fd(), kWorkerChannelFd}};
   if (rings_fd >= 0) spawn.fds.push_back({rings_fd, kWorkerRingsFd});
   auto process = base::Process::Spawn(spawn);
@@ -79,14 +79,14 @@ Error DeathOf(base::Process* process, const std::string& doing) {
 WorkerClient::WorkerClient(profile::Profile* profile, Sinks sinks, const std::atomic<bool>* cancel)
     : profile_(profile), sinks_(std::move(sinks)), cancel_(cancel) {}
 
-Result<WorkerOutcome> WorkerClient::Run(const std::string& program, const PlanMessage& plan) {
+Result<WorkerOutcome> WorkerClient::Run(const WorkerCommand& command, const PlanMessage& plan) {
   RecorderOptions recording;
   recording.events_per_thread = plan.options.ring_events;
   auto bytes = record::BlockBytes(recording);
   if (!bytes) return tl::unexpected(bytes.error());
   auto rings = base::SharedMemory::Create(*bytes, "inferprobe rings");
   if (!rings) return tl::unexpected(rings.error());
-  auto started = Start(program, rings->fd());
+  auto started = Start(command, rings->fd());
   if (!started) return tl::unexpected(started.error());
   base::Process& process = started->process;
   base::MessageChannel& channel = started->channel;
@@ -167,8 +167,8 @@ Result<WorkerOutcome> WorkerClient::Run(const std::string& program, const PlanMe
   return outcome;
 }
 
-Result<DescribedMessage> DescribeEngine(const std::string& program, const std::string& engine) {
-  auto started = Start(program, -1);
+Result<DescribedMessage> DescribeEngine(const WorkerCommand& command, const std::string& engine) {
+  auto started = Start(command, -1);
   if (!started) return tl::unexpected(started.error());
   PlanMessage plan;
   plan.describe = true;

@@ -11,6 +11,7 @@
 #include "inferprobe/result.h"
 #include "measure/perf.h"
 #include "measure/wire.h"
+#include "measure/worker_command.h"
 #include "profile/model.h"
 #include "profile/ring_import.h"
 
@@ -41,7 +42,7 @@ class WorkerClient {
 
   // Runs one worker to its end. An error is one of ours (no memory, a trace that cannot be
   // written); a worker's failure is in the outcome.
-  Result<WorkerOutcome> Run(const std::string& program, const PlanMessage& plan);
+  Result<WorkerOutcome> Run(const WorkerCommand& command, const PlanMessage& plan);
 
  private:
   profile::Profile* profile_;
@@ -50,6 +51,6 @@ class WorkerClient {
 };
 
 // What an engine says of itself, asked in a process of its own.
-Result<DescribedMessage> DescribeEngine(const std::string& program, const std::string& engine);
+Result<DescribedMessage> DescribeEngine(const WorkerCommand& command, const std::string& engine);
 
 }  // namespace inferprobe::measure

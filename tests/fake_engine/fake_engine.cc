@@ -247,14 +247,14 @@ class FakeEngine final : public Engine {
 
 class FakePlugin final : public EnginePlugin {
  public:
-  EngineDescription Describe() override {
-    return {"fake",
-            "Fake engine (a double for tests)",
-            "1",
-            {".fake"},
-            {{"FakeBackend", std::string("from outside")}},
-            {},
-            std::string("ParallelFor")};
+  Result<EngineDescription> Describe() override {
+    return EngineDescription{"fake",
+                             "Fake engine (a double for tests)",
+                             "1",
+                             {".fake"},
+                             {{"FakeBackend", std::string("from outside")}},
+                             {},
+                             std::string("ParallelFor")};
   }
   Result<std::unique_ptr<Engine>> Load(const LoadOptions& options) override {
     auto text = base::ReadFile(options.path);

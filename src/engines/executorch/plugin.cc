@@ -13,7 +13,7 @@ namespace {
 
 class ExecutorchPlugin final : public measure::EnginePlugin {
  public:
-  measure::EngineDescription Describe() override {
+  Result<measure::EngineDescription> Describe() override {
     InstallLogCapture();
     measure::EngineDescription description;
     description.name = "executorch";
