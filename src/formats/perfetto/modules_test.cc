@@ -112,14 +112,21 @@ class RandomModules {
   explicit RandomModules(uint32_t seed) : random_(seed) {
     for (int thread = 0; thread < 2; ++thread) {
       const uint16_t track = build_.AddThread(fmt::format("thread {}", thread), 77, 500 + thread);
-      const int64_t end = Fill(track, kNone, kSampleStartNs, kSampleStartNs + 60, 0);
-      EXPECT_LE(end, kSampleStartNs + 60);
+      // In a run, its slices stand together, and not by time among those of the other thread.
+      const bool in_runs = thread == 0 && seed % 2 == 0;
+      for (int64_t part = 0; part < 2; ++part) {
+        const int64_t start_ns = kSampleStartNs + part * 60;
+        if (in_runs) BeginRun(track, start_ns, 60);
+        EXPECT_LE(Fill(track, run_, start_ns, start_ns + 60, 0), start_ns + 60);
+        if (in_runs) EndRun();
+      }
     }
     const uint16_t device = build_.AddEngineTrack(0, "stream 7");
     build_.profile.tracks[device].kind = profile::Kind::kDevice;
     const auto hosts = static_cast<uint32_t>(build_.profile.slices.size());
     for (uint32_t i = 0; i < hosts; ++i) {
       const profile::Slice slice = build_.profile.slices[i];
+      if (slice.category == Category::kRun) continue;
       if (UpTo(3) == 0) {
         build_.Add(device, fmt::format("kernel {}", i), Category::kDeviceWork,
                    slice.start_ns + UpTo(20), UpTo(9), UpTo(5) == 0 ? kNone : i);
@@ -138,6 +145,22 @@ class RandomModules {
   const Profile& profile() const { return build_.profile; }
 
  private:
+  void BeginRun(uint16_t track, int64_t start_ns, int64_t dur_ns) {
+    profile::Run run;
+    run.mode = profile::RunMode::kProfiled;
+    run.disturbance.run_queue_delay_ns = -1;
+    run.start_ns = start_ns;
+    run.dur_ns = dur_ns;
+    run.first_slice = static_cast<uint32_t>(build_.profile.slices.size());
+    build_.profile.runs.push_back(run);
+    run_ = build_.Add(track, "run", Category::kRun, start_ns, dur_ns);
+  }
+  void EndRun() {
+    profile::Run& run = build_.profile.runs.back();
+    run.slice_count = static_cast<uint32_t>(build_.profile.slices.size()) - run.first_slice;
+    run_ = kNone;
+  }
+
   int64_t UpTo(int64_t most) {
     return static_cast<int64_t>(random_() % static_cast<uint64_t>(most + 1));
   }
@@ -165,6 +188,7 @@ class RandomModules {
 
   std::mt19937_64 random_;
   ProfileBuilder build_;
+  uint32_t run_ = kNone;
 };
 
 TEST(PerfettoModules, ComeBackAsTheyWere) {

@@ -2,7 +2,7 @@
 //
 // The rule that people break: figures of a kind that was not recorded at all are absent from the
 // rows: module_summary says once why, and a reader gives that reason to each. So the summary stands
-// before the rows.
+// before the rows. Of a module that was not called, its total_cpu_ns says it for all.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +25,9 @@ struct UsualReasons {
     if (!facts.memory) memory = facts.memory.missing();
     device_memory = facts.memory ? device : memory;
   }
+  // Of a module without any figures: all of them have the reason of its time.
+  explicit UsualReasons(const profile::Missing& all)
+      : device(all), memory(all), device_memory(all) {}
 };
 
 template <class Archive, class Figure>
@@ -100,7 +103,7 @@ void DescribeModuleParent(Archive& archive, const ModulesBefore& before, Row& ro
 }
 
 template <class Archive, class Row>
-void DescribeModule(Archive& archive, const UsualReasons& usual, const ModulesBefore& before,
+void DescribeModule(Archive& archive, const UsualReasons& recorded, const ModulesBefore& before,
                     Row& row) {
   archive.Count(field::kId, row.module);
   if constexpr (Archive::kReading) {
@@ -129,13 +132,14 @@ void DescribeModule(Archive& archive, const UsualReasons& usual, const ModulesBe
   archive.Figure(field::kChildrenCpuNs, row.children_ns);
   archive.Figure(field::kTotalCpuNs, row.total_ns);
   archive.Figure(field::kShare, row.share);
+  const UsualReasons usual = row.total_ns ? recorded : UsualReasons(row.total_ns.missing());
   DescribeDeviceAndMemory(archive, usual, row);
   DescribeUnless(archive, usual.memory, field::kAllocatedBytes, row.allocated_bytes);
   DescribeUnless(archive, usual.memory, field::kFreedBytes, row.freed_bytes);
   archive.Count(field::kParameters, row.facts.parameters);
   if (archive.Optional(field::kOperators, !row.operators.empty())) {
     archive.Objects(field::kOperators, row.operators, [&](Archive& each, auto& op, size_t) {
-      DescribeModuleOperator(each, usual, op);
+      DescribeModuleOperator(each, recorded, op);
     });
   }
 }

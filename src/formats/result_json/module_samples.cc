@@ -170,7 +170,19 @@ PerfResult Modules() {
   report.rows[spare].facts.parameters = 4'097'000;
   report.rows[traced].facts.not_covered = "traced: it has no forward of Python";
   for (ModuleRow& row : report.rows) {
-    if (!row.self_cpu_bytes) {
+    if (row.calls == 0) {
+      const profile::Missing why =
+          row.facts.not_covered.empty()
+              ? profile::Missing{Status::kNotMeasured, "not called"}
+              : profile::Missing{Status::kUnsupported, row.facts.not_covered};
+      for (Metric<int64_t>* figure :
+           {&row.self_ns, &row.operators_ns, &row.children_ns, &row.total_ns, &row.self_device_ns,
+            &row.total_device_ns, &row.self_cpu_bytes, &row.total_cpu_bytes, &row.self_device_bytes,
+            &row.total_device_bytes, &row.allocated_bytes, &row.freed_bytes}) {
+        *figure = why;
+      }
+      row.share = why;
+    } else if (!row.self_cpu_bytes) {
       row.self_cpu_bytes = row.total_cpu_bytes = int64_t{0};
       row.allocated_bytes = row.freed_bytes = int64_t{0};
       row.self_device_bytes = row.total_device_bytes = kNoDevice;
