@@ -1,5 +1,7 @@
 // Writes files of mapped rings as a killed process leaves them: ring_seeds FOLDER. Inputs of
 // fuzz_rings; see make_seeds.sh.
+#include <unistd.h>
+
 #include <cstdio>
 #include <string>
 
@@ -11,7 +13,8 @@
 namespace inferprobe::record {
 namespace {
 
-// One cell of every type, and a delegate's operator with all that can follow it.
+// One cell of every type that has no seed of its own, and a delegate's operator with all that can
+// follow it.
 void PublishEveryType() {
   ThreadRing* ring = AttachThread();
   const uint64_t now = NowTicks();
@@ -59,6 +62,25 @@ void PublishRegions() {
   Publish(ring, {now, now + 2000, name, 4, 0, PackInfo(CellType::kRun, 7)});
 }
 
+// Modules in a run, what a profiler saw in them, and an operator that sticks out.
+void PublishModules() {
+  ThreadRing* ring = AttachThread();
+  const uint64_t now = NowTicks();
+  const auto ns = [](uint64_t ticks) { return static_cast<uint64_t>(Clock().ToNs(ticks)); };
+  const uint32_t name = InternName("aten::conv2d");
+  const auto tid = static_cast<uint32_t>(gettid());
+  Publish(ring, {now + 100, now + 900, name, 3, 2, PackInfo(CellType::kModuleCall, 1)});
+  Publish(ring, {now, now + 2000, name, 2, 1, PackInfo(CellType::kModuleCall, kModuleRaised)});
+  for (const uint64_t start : {now + 50, now + 200, now + 800}) {
+    Publish(ring, {ns(start), ns(start + 600), name, tid, 0, PackInfo(CellType::kOperator, 0)});
+  }
+  Publish(ring, {ns(now), ns(now + 600), name, tid + 1, 0, PackInfo(CellType::kOperator, 0)});
+  Publish(ring, {ns(now + 250), 4096, 0, tid, 0, PackInfo(CellType::kAllocation, 0)});
+  Publish(ring, {ns(now + 260), ~uint64_t{4095}, 0, tid, 0, PackInfo(CellType::kAllocation, 1)});
+  Publish(ring, {ns(now + 3000), ns(now + 9000), name, 7, 2, PackInfo(CellType::kDeviceWork, 0)});
+  Publish(ring, {now, now + 5000, name, 1, 0, PackInfo(CellType::kRun, 9)});
+}
+
 bool Write(const std::string& file, void (*publish)()) {
   auto recorder = Recorder::Start({.file = file,
                                    .events_per_thread = 32,
@@ -86,6 +108,7 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   const bool written = Write(folder + "/empty.ring", [] {}) &&
                        Write(folder + "/every_type.ring", PublishEveryType) &&
+                       Write(folder + "/modules.ring", PublishModules) &&
                        Write(folder + "/regions.ring", PublishRegions) &&
                        Write(folder + "/overflow.ring", [] {
                          for (int i = 0; i < 50; ++i) {

@@ -47,6 +47,8 @@ std::optional<Category> CategoryOf(CellType type) {
       return Category::kLoad;
     case CellType::kOther:
       return Category::kOther;
+    case CellType::kModuleCall:
+      return Category::kModuleCall;
     default:
       return std::nullopt;
   }
@@ -80,6 +82,7 @@ void RingImporter::Attach(record::BlockReader reader) {
   names_.clear();
   counter_tracks_.clear();
   participant_tracks_.clear();
+  operators_.emplace(profile_, facts.pid);
   stretch_ring_ = kNone;
   no_ring_ = 0;
   names_lost_ = 0;
@@ -103,6 +106,7 @@ DrainedRange RingImporter::Drain() {
   range.first_counter = static_cast<uint32_t>(profile_->counters.size());
   if (reader_) {
     for (uint32_t i = 0; i < rings_.size(); ++i) DrainRing(i);
+    if (operators_->pending()) operators_->Finish(range.first_slice);  // of no run
     const uint64_t no_ring = reader_->NoRing();
     profile_->losses.Add(Loss::kNoRing, no_ring - std::exchange(no_ring_, no_ring));
     const uint64_t names_lost = reader_->NamesLost();
@@ -154,6 +158,10 @@ uint64_t RingImporter::ReadGroup(Ring& ring, const record::BlockReader::Cells& c
 
   SliceArgs args;
   if (CarriesInstruction(type)) args.instruction = InstructionOf(Info24(cell));
+  if (type == CellType::kModuleCall) {
+    args.module = Info24(cell) & ~record::kModuleRaised;
+    args.raised = (Info24(cell) & record::kModuleRaised) != 0;
+  }
   if (at + 1 != cells.end) {
     if (const Cell extension = cells.At(at + 1); TypeOf(extension) == CellType::kExtension) {
       ++used;
@@ -194,6 +202,15 @@ uint64_t RingImporter::ReadGroup(Ring& ring, const record::BlockReader::Cells& c
       break;
     case CellType::kCounter:
       AddCounter(cell);
+      break;
+    case CellType::kOperator:
+      AddOperator(cell);
+      break;
+    case CellType::kAllocation:
+      AddAllocation(cell);
+      break;
+    case CellType::kDeviceWork:
+      AddDeviceWork(cell);
       break;
     case CellType::kRunFacts:
       AddRunFacts(ring, cell);
@@ -236,7 +253,10 @@ void RingImporter::AddTicksSlice(Ring& ring, const Cell& cell, Category category
   const record::BlockFacts& facts = reader_->facts();
   std::optional<Slice> slice = Timed(cell, facts.ToNs(cell.start), facts.ToNs(cell.end));
   if (category == Category::kRun) ring.last_run = kNone;  // so that its facts go to no other run
-  if (!slice) return;
+  if (!slice) {
+    if (category == Category::kRun) EndRun(stretch_begin_);
+    return;
+  }
   slice->track = static_cast<uint16_t>(ring.track);
   slice->category = category;
   slice->args = args;
@@ -270,11 +290,7 @@ uint32_t RingImporter::EngineTrack(Ring& ring, int32_t instruction, const Delega
 
 void RingImporter::AddEngineSlice(Ring& ring, const Cell& cell, int32_t instruction,
                                   uint32_t args) {
-  const auto engine_ns = [](uint64_t value) -> std::optional<int64_t> {
-    if (value > uint64_t{kLatestNs}) return std::nullopt;
-    return static_cast<int64_t>(value);
-  };
-  std::optional<Slice> slice = Timed(cell, engine_ns(cell.start), engine_ns(cell.end));
+  std::optional<Slice> slice = TimedInNs(cell);
   if (!slice) return;
   slice->category = Category::kDelegateOp;
   slice->args = args;
@@ -310,7 +326,8 @@ void RingImporter::AddSlice(Ring& ring, const Cell& cell, const Slice& slice) {
       if (in_call && profile_->slices[inner].category == Category::kDelegateOp) {
         reports_.push_back(inner);
       } else {
-        profile_->slices[inner].parent = index;
+        uint32_t& parent = profile_->slices[inner].parent;
+        if (parent == kNone) parent = index;  // else an operator came between
       }
     }
     for (auto report = reports_.rbegin(); report != reports_.rend(); ++report) {
@@ -324,6 +341,7 @@ void RingImporter::AddRun(Ring& ring, const Cell& cell, const Slice& slice) {
   const uint32_t mode = Info24(cell) & 0xF;
   if (mode > static_cast<uint32_t>(RunMode::kProfiled)) {
     profile_->losses.Add(Loss::kDamagedRecord);
+    EndRun(stretch_begin_);
     return;
   }
   // Its slices are the last ones: back to the first that did not start inside. Engine-reported
@@ -337,6 +355,7 @@ void RingImporter::AddRun(Ring& ring, const Cell& cell, const Slice& slice) {
   size_t first = slices.size() - 1;
   while (first > stretch_begin_ && is_inside(slices[first - 1])) --first;
   ring.ended.clear();
+  EndRun(first);
   for (; !ring.loads.empty() && ring.loads.back() >= first; ring.loads.pop_back()) {
     profile_->slices[ring.loads.back()].category = Category::kOther;
   }
@@ -350,6 +369,12 @@ void RingImporter::AddRun(Ring& ring, const Cell& cell, const Slice& slice) {
   run.slice_count = static_cast<uint32_t>(slices.size() - first);
   ring.last_run = static_cast<uint32_t>(profile_->runs.size());
   profile_->runs.push_back(run);
+}
+
+// What waited for the run is in it, or, where it is none, at least in no other.
+void RingImporter::EndRun(size_t first_slice) {
+  if (operators_->pending()) operators_->Finish(static_cast<uint32_t>(first_slice));
+  stretch_begin_ = profile_->slices.size();
 }
 
 void RingImporter::AddRunFacts(Ring& ring, const Cell& cell) {

@@ -21,6 +21,7 @@
 
 #include "profile/delegate_note.h"
 #include "profile/model.h"
+#include "profile/operator_import.h"
 #include "profile/recording.h"
 #include "profile/region_import.h"
 #include "record/block_reader.h"
@@ -88,6 +89,7 @@ class RingImporter {
   void AddEngineSlice(Ring& ring, const record::Cell& cell, int32_t instruction, uint32_t args);
   void AddSlice(Ring& ring, const record::Cell& cell, const Slice& slice);
   void AddRun(Ring& ring, const record::Cell& cell, const Slice& slice);
+  void EndRun(size_t first_slice);
   uint64_t ReadRegion(Ring& ring, const record::BlockReader::Cells& cells, uint64_t at);
   void AddRegion(Ring& ring);
   uint32_t RegionsTrack(Ring& ring, int64_t thread_id);
@@ -95,10 +97,16 @@ class RingImporter {
   // Of the slice with this id in the ring, which has ended; kNone: it has not.
   static uint32_t EndedSlice(Ring& ring, uint32_t id);
   void AddRunFacts(Ring& ring, const record::Cell& cell);
+  // What a framework's profiler recorded: it waits for the run that it is of.
+  void AddOperator(const record::Cell& cell);
+  void AddAllocation(const record::Cell& cell);
+  void AddDeviceWork(const record::Cell& cell);
   void AddCounter(const record::Cell& cell);
   // The slice's times, or nullopt and a count.
   std::optional<Slice> Timed(const record::Cell& cell, std::optional<int64_t> start,
                              std::optional<int64_t> end);
+  // The same of a cell whose times are CLOCK_MONOTONIC ns already.
+  std::optional<Slice> TimedInNs(const record::Cell& cell);
   uint32_t AddTrack(Track track);
   StringId Name(uint32_t id);
 
@@ -111,10 +119,11 @@ class RingImporter {
   std::vector<StringId> names_;  // by id in the block; kNone: not looked up yet
   std::map<StringId, uint32_t> counter_tracks_;
   std::map<int64_t, uint32_t> participant_tracks_;         // by thread
+  std::optional<OperatorImport> operators_;                // once attached
   RegionCells region_;                                     // that is being read
   std::map<std::string, uint32_t, std::less<>> metadata_;  // the same in every run: kept once
   std::vector<uint32_t> reports_;                          // of the slice that is being added
-  // From here on, all of Profile::slices are of ring `stretch_ring_`.
+  // From here on, all of Profile::slices are of ring `stretch_ring_` and of no run yet.
   uint32_t stretch_ring_ = kNone;
   size_t stretch_begin_ = 0;
   size_t stretch_end_ = 0;
