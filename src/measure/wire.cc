@@ -44,8 +44,11 @@ static void from_json(const json& in, Metric<T>& metric) {
 
 INFERPROBE_WIRE(InputFacts, spec, source)
 INFERPROBE_WIRE(DelegateFacts, id, backend, blob_bytes, engine_id)
+INFERPROBE_WIRE(Module, path, also, class_name, parent, parameters, chosen, not_covered)
+INFERPROBE_WIRE(NotCovered, what, why)
+INFERPROBE_WIRE(ModuleFacts, tree, operators, memory, device, clock_error_ns, not_covered)
 INFERPROBE_WIRE(ModelFacts, path, format, method, methods, sha256, bytes, inputs, outputs,
-                instructions, delegates, instruction_names, instruction_delegates)
+                instructions, delegates, instruction_names, instruction_delegates, modules)
 INFERPROBE_WIRE(EngineFacts, name, title, version, backends, threads)
 INFERPROBE_WIRE(MemoryFacts, planned_bytes, planned_buffers, method_allocations, method_bytes,
                 run_allocations, run_bytes, peak_rss_bytes)

@@ -68,6 +68,47 @@ TEST(Wire, AnotherVersionIsRefusedWithBoth) {
   EXPECT_NE(other.error().message.find(INFERPROBE_VERSION), std::string::npos);
 }
 
+TEST(Wire, ModulesArriveWhole) {
+  LoadedMessage loaded;
+  profile::ModuleFacts& facts = loaded.model.modules;
+  profile::Module root;
+  root.class_name = "Net";
+  root.chosen = false;
+  profile::Module conv;
+  conv.path = "features.\xff";
+  conv.also = {"shared", "a.b"};
+  conv.class_name = "Conv2d";
+  conv.parent = 0;
+  conv.parameters = UINT64_MAX;
+  conv.not_covered = "a ScriptModule";
+  facts.tree = {root, conv};
+  facts.operators = true;
+  facts.memory = {profile::Status::kNotRequested, "memory=True"};
+  facts.device = false;
+  facts.clock_error_ns = 0.5;
+  facts.not_covered = {{"replicas", "they are other modules"}};
+  const profile::ModuleFacts back = RoundTrip(loaded).model.modules;
+  ASSERT_EQ(back.tree.size(), 2U);
+  EXPECT_EQ(back.tree[0].class_name, "Net");
+  EXPECT_FALSE(back.tree[0].chosen);
+  EXPECT_EQ(back.tree[0].parent, profile::kNone);
+  EXPECT_EQ(back.tree[1].path, conv.path);
+  EXPECT_EQ(back.tree[1].also, conv.also);
+  EXPECT_EQ(back.tree[1].parent, 0U);
+  EXPECT_EQ(back.tree[1].parameters, UINT64_MAX);
+  EXPECT_TRUE(back.tree[1].chosen);
+  EXPECT_EQ(back.tree[1].not_covered, "a ScriptModule");
+  EXPECT_TRUE(back.operators && *back.operators);
+  ASSERT_FALSE(back.memory);
+  EXPECT_EQ(back.memory.missing().status, profile::Status::kNotRequested);
+  EXPECT_EQ(back.memory.missing().hint, "memory=True");
+  EXPECT_TRUE(back.device && !*back.device);
+  EXPECT_EQ(*back.clock_error_ns, 0.5);
+  ASSERT_EQ(back.not_covered.size(), 1U);
+  EXPECT_EQ(back.not_covered[0].what, "replicas");
+  EXPECT_EQ(back.not_covered[0].why, "they are other modules");
+}
+
 TEST(Wire, BrokenMessagesAreErrors) {
   const std::string good = Encode(ErrorMessage{{ErrorCode::kEngine, "m", "h"}});
   for (size_t length = 0; length < good.size(); ++length) {
