@@ -278,6 +278,10 @@ class Report {
 Metric<ModuleReport> AnalyzeModules(const Profile& profile, const profile::ModelFacts& model) {
   const ModuleFacts& facts = model.modules;
   if (facts.tree.empty()) {
+    // Of a model whose modules are hidden, why they are.
+    if (!facts.not_covered.empty()) {
+      return Missing{Status::kUnsupported, facts.not_covered.front().why};
+    }
     return Missing{Status::kUnsupported, "only models of PyTorch have modules"};
   }
   const ModuleCalls found =

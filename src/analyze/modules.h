@@ -11,8 +11,8 @@
 namespace inferprobe::analyze {
 
 // From all calls of modules in the profile; where it has runs that give rows (profile::GivesRows),
-// from those alone. kUnsupported where the model has no modules. Linear in slices times the depth
-// of the tree.
+// from those alone. kUnsupported where the model has no modules, or none that can be seen: why is
+// the first thing of ModuleFacts::not_covered. Linear.
 profile::Metric<profile::ModuleReport> AnalyzeModules(const profile::Profile& profile,
                                                       const profile::ModelFacts& model);
 

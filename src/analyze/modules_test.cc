@@ -84,6 +84,14 @@ TEST_F(ModulesTest, OnlyAModelWithModulesHasARow) {
   EXPECT_EQ(report.missing().hint, "only models of PyTorch have modules");
 }
 
+TEST_F(ModulesTest, AModelWhoseModulesAreHiddenSaysWhy) {
+  profile::ModelFacts model;
+  model.modules.not_covered = {{"modules", "an AOTInductor package is opaque"}};
+  const auto report = AnalyzeModules(made_.profile, model);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.missing().hint, "an AOTInductor package is opaque");
+}
+
 TEST_F(ModulesTest, EveryTimeIsOfTheInnermostModule) {
   EnterModule(kRoot);
   Wait(1);

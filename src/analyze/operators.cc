@@ -76,6 +76,7 @@ class TableWriter {
         : whole() ? Metric<double>(static_cast<double>(builder_.rows().at(rest).total_ns) / runs)
                   : Metric<double>(NoneWhole());
     NameAfterKernels(table.ops);
+    SayWhatOperatorsCost(table.ops);
     const TelescopedMeans means(profile_, notes_, builder_, counted);
     const DeviceTimes device_times(profile_, notes_, builder_);
     AddDelegates({builder_.rows(), order, model_, means, device_times, whole()}, &table);
@@ -110,7 +111,7 @@ class TableWriter {
     op.name = NameOf(row, op, instruction);
     op.calls = row.calls;
     op.calls_per_run = static_cast<double>(row.calls) / runs;
-    op.module_path = {Status::kNoMap, "the program carries no map from instructions to modules"};
+    op.module_path = ModuleOf(row, ops, op.parent);
     if (row.key.in_ticks) {
       op.in_ticks = true;
       op.total_ticks = row.total_ns;
@@ -142,7 +143,39 @@ class TableWriter {
     }
     if (base::IsSaturated(row.total_ns)) op.mean_ns = op.p50_ns = op.share = SumOverflowed();
     if (!whole()) op.mean_ns = op.p50_ns = op.share = NoneWhole();
+    if (op.kind == Kind::kDevice) {
+      op.share = {Status::kUnavailable, "a device's time is no part of the host's"};
+    }
     return op;
+  }
+
+  // Of a module's row its own path, of what is in it the same.
+  Metric<std::string> ModuleOf(const Row& row, const std::vector<OpRow>& ops,
+                               uint32_t parent) const {
+    const std::vector<profile::Module>& tree = model_.modules.tree;
+    if (tree.empty()) {
+      return {Status::kNoMap, "the program carries no map from instructions to modules"};
+    }
+    if (row.key.module < tree.size()) return tree[row.key.module].path;
+    if (parent != kNone) return ops[parent].module_path;
+    return {Status::kUnavailable, "in no module"};
+  }
+
+  static std::string NameOfModule(const profile::Module& module) {
+    return module.path.empty() ? module.class_name
+                               : fmt::format("{} {}", module.path, module.class_name);
+  }
+
+  // What a framework's profiler recorded cost time of its own, nobody knows how much of it where.
+  static void SayWhatOperatorsCost(std::vector<OpRow>& ops) {
+    std::vector<bool> around(ops.size());
+    for (size_t i = ops.size(); i-- > 0;) {
+      if (ops[i].type != RowType::kOperator && !around[i]) continue;
+      ops[i].probe_cost_ns = {Status::kNotMeasured,
+                              "the framework's own profiler recorded its operators: see the "
+                              "perturbation"};
+      if (ops[i].parent != kNone) around[ops[i].parent] = true;
+    }
   }
 
   [[nodiscard]] bool whole() const { return none_whole_.empty(); }
@@ -216,9 +249,12 @@ class TableWriter {
       }
       case RowType::kOther:
         return row.key.is_call ? name + ModeText(row.key) : name;
+      case RowType::kModule:
+        return row.key.module < model_.modules.tree.size()
+                   ? NameOfModule(model_.modules.tree[row.key.module])
+                   : name;
       case RowType::kKernel:
       case RowType::kScope:
-      case RowType::kModule:
       case RowType::kOperator:
         return name;
     }

@@ -547,5 +547,107 @@ TEST(Operators, DeepNestingNeedsNoStack) {
   EXPECT_EQ(table.ops[0].total_ns, 10);
 }
 
+// Runs of a PyTorch model: modules with the operators that they called, and their work on a device.
+class ModuleRows : public testing::Test {
+ protected:
+  ModuleRows() {
+    model_.method = "forward";
+    profile::Module net;
+    net.class_name = "Net";
+    profile::Module features;
+    features.path = "features";
+    features.class_name = "Sequential";
+    features.parent = 0;
+    profile::Module conv;
+    conv.path = "features.0";
+    conv.class_name = "Conv2d";
+    conv.parent = 1;
+    model_.modules.tree = {net, features, conv};
+    for (int run = 0; run < 3; ++run) AddRun();
+    table_ = BuildOperators(made_.profile, model_, {.event_cost_ns = 10.0});
+  }
+
+  void AddRun() {
+    made_.BeginRun();
+    made_.Wait(1);
+    made_.EnterModule(0);
+    made_.Wait(2);
+    made_.EnterModule(1);
+    made_.EnterModule(2);
+    made_.Wait(400);
+    const uint32_t conv = made_.Enter(Category::kOperator, "aten::conv2d");
+    made_.Wait(8);
+    made_.Leaf(Category::kOperator, "aten::convolution", 16);
+    made_.Leave();
+    made_.Leave();
+    made_.Leave();
+    made_.EnterModule(2);  // the same module elsewhere is another row
+    made_.Wait(32);
+    made_.Leave();
+    made_.EnterModule(9);  // of no module of the tree
+    made_.Leave();
+    made_.Leave();
+    made_.Leaf(Category::kOperator, "aten::mean", 64);
+    made_.DeviceWork(conv, "gemm", 5000);
+    made_.EndRun();
+  }
+
+  profile::ModelFacts model_;
+  SyntheticProfile made_;
+  OperatorTable table_;
+};
+
+TEST_F(ModuleRows, NestAndAddUp) {
+  struct Expected {
+    std::string name;
+    uint32_t depth;
+    int64_t total_ns;
+    int64_t self_ns;
+    std::string module_path;  // "-": none
+  };
+  const Expected expected[] = {
+      {"forward", 0, 523, 0, "-"},
+      {"Net", 1, 458, 2, ""},
+      {"features Sequential", 2, 424, 0, "features"},
+      {"features.0 Conv2d", 3, 424, 400, "features.0"},
+      {"aten::conv2d", 4, 24, 8, "features.0"},
+      {"aten::convolution", 5, 16, 16, "features.0"},
+      {"gemm", 5, 5000, 0, "features.0"},
+      {"features.0 Conv2d", 2, 32, 32, "features.0"},
+      {"", 2, 0, 0, ""},
+      {"aten::mean", 1, 64, 64, "-"},
+      {"unattributed", 1, 1, 1, "-"},
+  };
+  ASSERT_EQ(table_.ops.size(), std::size(expected));
+  for (size_t i = 0; i < std::size(expected); ++i) {
+    const OpRow& row = table_.ops[i];
+    EXPECT_EQ(row.name, expected[i].name);
+    EXPECT_EQ(row.depth, expected[i].depth) << row.name;
+    EXPECT_EQ(row.total_ns, 3 * expected[i].total_ns) << row.name;
+    EXPECT_EQ(row.self_ns, 3 * expected[i].self_ns) << row.name;
+    EXPECT_EQ(row.module_path ? *row.module_path : "-", expected[i].module_path) << row.name;
+  }
+  EXPECT_EQ(table_.ops[1].type, profile::RowType::kModule);
+  EXPECT_EQ(table_.ops[4].type, profile::RowType::kOperator);
+  EXPECT_EQ(table_.ops[9].module_path.missing().hint, "in no module");
+  EXPECT_EQ(*table_.unattributed_ns, 1);
+  ExpectRowsAddUp(table_, 3 * 523);
+}
+
+TEST_F(ModuleRows, ADevicesWorkIsInNoHostWallRow) {
+  const OpRow& gemm = Get(table_, "gemm");
+  EXPECT_EQ(gemm.kind, Kind::kDevice);
+  EXPECT_FALSE(gemm.share);
+  EXPECT_EQ(*gemm.mean_ns, 5000);
+}
+
+TEST_F(ModuleRows, TheCostOfAFrameworksProfilerIsNotMadeUp) {
+  EXPECT_EQ(Get(table_, "aten::convolution").probe_cost_ns.missing().status, Status::kNotMeasured);
+  EXPECT_EQ(Get(table_, "features Sequential").probe_cost_ns.missing().status,
+            Status::kNotMeasured);
+  EXPECT_FALSE(Get(table_, "forward").probe_cost_ns);
+  EXPECT_EQ(*table_.ops[7].probe_cost_ns, 10);  // a module that called none
+}
+
 }  // namespace
 }  // namespace inferprobe::analyze

@@ -7,6 +7,7 @@
 
 #include "analyze/disturbances.h"
 #include "analyze/latency.h"
+#include "analyze/modules.h"
 #include "analyze/operators.h"
 #include "analyze/perturbation.h"
 #include "analyze/regions.h"
@@ -151,6 +152,7 @@ PerfResult AnalyzeRecording(const Recording& recording) {
   result.profiled_runs = table.runs;
   result.profiled_mean_ns = table.mean_ns;
   result.regions = AnalyzeRegions(profile, result, {});
+  result.modules = AnalyzeModules(profile, recording.model);
   if (table.runs == 0) result.slices = SummarizeSlices(profile, &table.losses);
   result.sums = SummarizeSums(profile);
   result.losses = profile.losses;

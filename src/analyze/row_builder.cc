@@ -244,6 +244,9 @@ uint32_t RowBuilder::RowOf(uint32_t local, const Run& run) {
   key.mode = mode_[local];
   key.is_call = call_of_[local] == local;
   if (slice.args != kNone) key.instruction = profile_.args[slice.args].instruction;
+  if (slice.category == Category::kModuleCall && slice.args != kNone) {
+    key.module = profile_.args[slice.args].module;
+  }
   int64_t order = base::SaturatingAdd(slice.start_ns, -run.start_ns);
   if (slice.category == Category::kDelegateOp) {
     if (slice.name == 0 && slice.args != kNone) {

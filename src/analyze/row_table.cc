@@ -11,7 +11,7 @@ size_t RowKeyHash::operator()(const RowKey& key) const {
   for (const uint64_t part :
        {uint64_t{key.parent} << 32 | key.name,
         uint64_t{static_cast<uint32_t>(key.instruction)} << 32 | key.occurrence,
-        uint64_t{static_cast<uint32_t>(key.delegate_id)},
+        uint64_t{static_cast<uint32_t>(key.delegate_id)} | uint64_t{key.module} << 32,
         uint64_t{static_cast<uint8_t>(key.type)} << 8 | static_cast<uint8_t>(key.kind) |
             uint64_t{key.in_ticks} << 16 | uint64_t{key.noted} << 17 |
             uint64_t{static_cast<uint8_t>(key.mode)} << 20 | uint64_t{key.track} << 32}) {

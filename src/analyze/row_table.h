@@ -24,7 +24,8 @@ struct RowKey {
   int32_t instruction = -1;
   uint32_t occurrence = 0;   // of this name in its call, from 0; delegate operators only
   int32_t delegate_id = -1;  // of a delegate's operator that has nothing else to be known by
-  uint32_t track = 0;        // where rows are told apart by it: SummarizeSlices
+  uint32_t module = profile::kNone;  // of a PyTorch module's calls
+  uint32_t track = 0;                // where rows are told apart by it: SummarizeSlices
   profile::RowType type = profile::RowType::kOther;
   profile::Kind kind = profile::Kind::kHostWall;
   profile::CallMode mode = profile::CallMode::kUnknown;  // of a delegate's call

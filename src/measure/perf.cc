@@ -11,6 +11,7 @@
 
 #include "analyze/disturbances.h"
 #include "analyze/latency.h"
+#include "analyze/modules.h"
 #include "analyze/operators.h"
 #include "analyze/perturbation.h"
 #include "analyze/regions.h"
@@ -358,6 +359,7 @@ void Perf::Analyze(profile::PerfResult* result) const {
   result->losses = profile_.losses;
   result->losses.Merge(table.losses);
   result->regions = Regions(*result, blocks);
+  result->modules = analyze::AnalyzeModules(profile_, result->model);
 }
 
 // An engine whose loops are not seen has none to show, which is not the same as having none.

@@ -372,8 +372,11 @@ TEST_F(OperatorImportTest, EqualModulesStayInTheOrderThatIsKnown) {
   Module("empty", 30, 30, 2);
   Module("circle", 40, 50, 6);
   Module("circle 2", 40, 50, 5);
+  Module("unknown", 60, 70);  // what is inside comes first
+  Module("unknown 2", 60, 70);
   Operator("op", 0, 10);
   import_.Finish(0);
+  EXPECT_EQ(Text("unknown"), "60-70 in unknown 2");
   EXPECT_EQ(Text("inner"), "0-10 in outer");
   EXPECT_EQ(Text("op"), "0-10 in inner");
   EXPECT_EQ(Text("inner 2"), "20-30 in outer 2");

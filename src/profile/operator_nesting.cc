@@ -32,7 +32,8 @@ std::vector<uint32_t> OperatorNesting::FixedInOrder() const {
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     if (fixed_[a].start_ns != fixed_[b].start_ns) return fixed_[a].start_ns < fixed_[b].start_ns;
     if (fixed_[a].end_ns != fixed_[b].end_ns) return fixed_[a].end_ns > fixed_[b].end_ns;
-    return depth[a] != depth[b] ? depth[a] < depth[b] : a < b;
+    // Rings give what is inside first.
+    return depth[a] != depth[b] ? depth[a] < depth[b] : a > b;
   });
   return order;
 }
