@@ -20,6 +20,7 @@
 #include "module_watch.h"
 #include "profile/operator_import.h"
 #include "record/block_reader.h"
+#include "record/ring_writer.h"
 #include "report/loss_table.h"
 #include "report/module_table.h"
 
@@ -170,6 +171,8 @@ void ModuleRecording::Drain() {
 }
 
 Window ModuleRecording::Open() {
+  // The ring's pages are touched here, and not in the first call of a module.
+  record::AttachThread();
   Drain();
   Window window;
   window.losses = profile_.losses;

@@ -351,32 +351,22 @@ def _describe_uncalled(tree: list[Node], called: set[int]) -> list[tuple[str, st
         if below[at]:
             below[tree[at].parent] = True
     around: list[int] = []  # the nearest module that was called
-    bypassed: dict[int, list[str]] = {}
+    uncalled: dict[int, list[str]] = {}
     for at, node in enumerate(tree):
         above = around[node.parent] if node.parent >= 0 else -1
         around.append(at if running[at] else above)
-        if below[at] or not node.chosen or node.not_covered:
-            continue
-        if node.compiled:
-            place = tree[node.parent] if node.parent >= 0 else node
-            inside = node.parent >= 0 and place.compiled
-            node.not_covered = (
-                "compiled: a part of the region around it, no inner modules"
-                if inside
-                else "compiled: 1 region, no inner modules, its call is not seen"
-            )
-        elif above >= 0:
-            bypassed.setdefault(above, []).append(node.path)
+        if above >= 0 and not below[at] and node.chosen and not node.not_covered:
+            uncalled.setdefault(above, []).append(node.path)
     said = []
-    for parent, names in bypassed.items():
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        said.append(
-            (
-                ", ".join(names[:3]) + more,
-                f"{tree[parent].path or tree[parent].class_name} ran without calling "
-                f"{'it' if len(names) == 1 else 'them'}: a fused fast path, or a condition",
-            )
-        )
+    for parent, names in uncalled.items():
+        what = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        place = tree[parent].path or tree[parent].class_name
+        if tree[parent].compiled:
+            why = f"{place} is compiled: 1 region, no inner modules"
+        else:
+            them = "it" if len(names) == 1 else "them"
+            why = f"{place} ran without calling {them}: a fused fast path, or a condition"
+        said.append((what, why))
     return said
 
 
