@@ -21,11 +21,11 @@ for shape in shared-name shared-identifier shared-metadata shared-block-name nam
   "$build/tests/hostile_etdump" "$seeds/etdump/$shape.etdp" "$shape" 20
 done
 cp tests/fixtures/perfetto/*.pftrace "$seeds/perfetto"
-for name in hostile_names huge_times late_parents overlaps trees1 twins; do
+for name in hostile_names huge_times late_parents overlaps trees1 twins modules module_tree; do
   cp "$made/traces/$name.pftrace" "$seeds/perfetto"
 done
 "$build/inferprobe" convert "$made/etdump/two_delegates.etdp" "$seeds/perfetto/two_delegates.pftrace"
-rm "$made/result/many_rows.json"  # large, and nothing in it that the others have not
+rm "$made"/result/many_{rows,modules}.json  # large, and nothing in it that the others have not
 cp "$made"/result/*.json "$seeds/result"
 cp "$made"/rings/*.ring "$seeds/rings"
 cp tests/fixtures/trex/*.json fuzz/trex_metadata.json "$seeds/trex"

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
 
+#include "analyze/modules.h"
 #include "analyze/recording.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
@@ -20,6 +22,7 @@
 #include "formats/result_json/result_reader.h"
 #include "formats/trex/layers_of.h"
 #include "report/event_list.h"
+#include "report/module_table.h"
 #include "report/perf_text.h"
 
 namespace inferprobe::fuzz {
@@ -82,6 +85,22 @@ std::string LossText(const profile::LossCounts& losses) {
   return text;
 }
 
+// Every figure of every module and operator. Operators that began at one time have no order.
+std::string ModulesText(const profile::Recording& recording) {
+  auto report = analyze::AnalyzeModules(recording.profile, recording.model);
+  if (!report) return "";
+  profile::ModuleReport sorted = *report;
+  const auto sort = [](std::vector<profile::ModuleOperator>& operators) {
+    std::sort(operators.begin(), operators.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+  };
+  for (profile::ModuleRow& row : sorted.rows) sort(row.operators);
+  sort(sorted.outside);
+  profile::PerfResult result;
+  result.modules = std::move(sorted);
+  return result_json::WriteResultJson(result);
+}
+
 void ExpectSame(const char* what, const std::string& now, const std::string& before) {
   if (now != before) Fail(fmt::format("{} changed on the way:\n{}\nwas\n{}", what, now, before));
 }
@@ -110,6 +129,9 @@ void GoThroughPerfetto(const profile::Recording& original) {
     if (left_out != 0) return;
     ExpectSame("slices", std::to_string(now.slices.size()), std::to_string(before.slices.size()));
     ExpectSame("runs", RunsText(now), RunsText(before));
+    ExpectSame("allocations", std::to_string(now.allocations.size()),
+               std::to_string(before.allocations.size()));
+    ExpectSame("modules", ModulesText(read[i]), ModulesText(*recording));
     recording = &read[i];
   }
   ExpectSame("statistics", said[1], said[0]);
@@ -149,6 +171,7 @@ void UseResult(const profile::PerfResult& result) {
   all.color = true;
   all.width = 40;
   report::PerfText(result, all);
+  report::ModuleText(result, {.show_events = true});
 
   const std::string written = result_json::WriteResultJson(result);
   auto again = result_json::ParseResult(written, "written");

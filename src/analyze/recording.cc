@@ -153,7 +153,10 @@ PerfResult AnalyzeRecording(const Recording& recording) {
   result.profiled_mean_ns = table.mean_ns;
   result.regions = AnalyzeRegions(profile, result, {});
   result.modules = AnalyzeModules(profile, recording.model);
-  if (table.runs == 0) result.slices = SummarizeSlices(profile, &table.losses);
+  if (table.runs == 0) {
+    result.slices =
+        SummarizeSlices(profile, &table.losses, {.without_modules = result.modules.has_value()});
+  }
   result.sums = SummarizeSums(profile);
   result.losses = profile.losses;
   result.losses.Merge(table.losses);

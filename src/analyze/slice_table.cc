@@ -17,7 +17,8 @@ using profile::SliceRow;
 
 class Summary {
  public:
-  explicit Summary(const Profile& profile) : profile_(profile) {}
+  Summary(const Profile& profile, const SliceTableOptions& options)
+      : profile_(profile), options_(options) {}
 
   // After Take().
   [[nodiscard]] uint64_t exceeded() const { return exceeded_; }
@@ -46,6 +47,14 @@ class Summary {
            !profile::SumNoteOf(profile_, profile_.slices[slice]);
   }
 
+  [[nodiscard]] bool IsHidden(uint32_t slice) const {
+    using profile::Category;
+    const Category category = profile_.slices[slice].category;
+    return options_.without_modules &&
+           (category == Category::kModuleCall || category == Category::kOperator ||
+            category == Category::kDeviceWork);
+  }
+
   // What encloses a slice on its own track.
   [[nodiscard]] uint32_t ParentOf(uint32_t slice) const {
     const uint32_t parent = profile_.slices[slice].parent;
@@ -58,9 +67,10 @@ class Summary {
   void FindRows() {
     const auto count = static_cast<uint32_t>(profile_.slices.size());
     row_.assign(count, kNone);
+    around_.assign(count, kNone);
     std::vector<uint32_t> chain;
     for (uint32_t i = 0; i < count; ++i) {
-      if (!IsCounted(i)) continue;
+      if (!IsCounted(i) || IsHidden(i)) continue;
       chain.clear();
       for (uint32_t k = i; k != kNone && row_[k] == kNone && chain.size() <= count;
            k = ParentOf(k)) {
@@ -71,8 +81,13 @@ class Summary {
         if (row_[k] != kNone) continue;
         const Slice& slice = profile_.slices[k];
         const uint32_t parent = ParentOf(k);
+        around_[k] = parent == kNone || !IsHidden(parent) ? parent : around_[parent];
+        if (IsHidden(k)) {
+          row_[k] = kHidden;
+          continue;
+        }
         RowKey key;
-        key.parent = parent == kNone ? kNone : row_[parent];
+        key.parent = around_[k] == kNone ? kNone : row_[around_[k]];
         key.name = slice.name;
         key.track = slice.track;
         key.kind = profile_.tracks[slice.track].kind;
@@ -87,14 +102,14 @@ class Summary {
   void AddTimes() {
     std::vector<int64_t> inside(profile_.slices.size());
     for (uint32_t i = 0; i < inside.size(); ++i) {
-      if (row_[i] == kNone) continue;
-      if (const uint32_t parent = ParentOf(i); parent != kNone) {
+      if (row_[i] >= kHidden) continue;
+      if (const uint32_t parent = around_[i]; parent != kNone) {
         inside[parent] = base::SaturatingAdd(inside[parent], profile_.slices[i].dur_ns);
       }
     }
     extremes_.resize(table_.size());
     for (uint32_t i = 0; i < inside.size(); ++i) {
-      if (row_[i] == kNone) continue;
+      if (row_[i] >= kHidden) continue;
       const int64_t dur_ns = profile_.slices[i].dur_ns;
       Row& row = table_.at(row_[i]);
       Extremes& extremes = extremes_[row_[i]];
@@ -137,17 +152,22 @@ class Summary {
     return out;
   }
 
+  static constexpr uint32_t kHidden = kNone - 1;
+
   const Profile& profile_;
+  const SliceTableOptions& options_;
   RowTable table_;
-  std::vector<uint32_t> row_;  // by slice
+  std::vector<uint32_t> row_;     // by slice
+  std::vector<uint32_t> around_;  // by slice: the innermost one around it that is in a row
   std::vector<Extremes> extremes_;
   uint64_t exceeded_ = 0;  // slices that are shorter than what is in them
 };
 
 }  // namespace
 
-std::vector<SliceRow> SummarizeSlices(const Profile& profile, profile::LossCounts* losses) {
-  Summary summary(profile);
+std::vector<SliceRow> SummarizeSlices(const Profile& profile, profile::LossCounts* losses,
+                                      const SliceTableOptions& options) {
+  Summary summary(profile, options);
   std::vector<SliceRow> rows = summary.Take();
   if (losses != nullptr) losses->Add(profile::Loss::kChildrenExceedParent, summary.exceeded());
   return rows;

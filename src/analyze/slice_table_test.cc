@@ -52,6 +52,34 @@ TEST(SliceTable, ChildrenMayComeBeforeTheirParents) {
   EXPECT_EQ(rows[1].parent, 0U);
 }
 
+TEST(SliceTable, WithoutModulesScopesStandInWhatTheseAreIn) {
+  SyntheticProfile made;
+  made.Enter(Category::kScope, "request");
+  made.Enter(Category::kModuleCall, "Net");
+  made.Enter(Category::kOperator, "aten::conv2d");
+  made.Leaf(Category::kScope, "mine", 30);
+  made.Wait(100);
+  made.Leave();
+  made.Leave();
+  made.Leaf(Category::kScope, "mine", 5);
+  made.Leave();
+  made.Enter(Category::kModuleCall, "Net");
+  made.Leaf(Category::kScope, "mine", 7);
+  made.Leave();
+  EXPECT_EQ(SummarizeSlices(made.profile).size(), 7U);
+  const std::vector<SliceRow> rows = SummarizeSlices(made.profile, nullptr, {true});
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].name, "request");
+  EXPECT_EQ(rows[0].total_ns, 135);
+  EXPECT_EQ(rows[0].self_ns, 100);
+  EXPECT_EQ(rows[1].name, "mine");
+  EXPECT_EQ(rows[1].parent, 0U);
+  EXPECT_EQ(rows[1].calls, 2U);
+  EXPECT_EQ(rows[1].total_ns, 35);
+  EXPECT_EQ(rows[2].parent, kNone);
+  EXPECT_EQ(rows[2].total_ns, 7);
+}
+
 TEST(SliceTable, TracksAreApart) {
   SyntheticProfile made;
   made.OnOtherThread("work", 40);

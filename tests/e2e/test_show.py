@@ -54,6 +54,14 @@ def result_of(run: Run, path: Path, *flags: str) -> dict[str, Any]:
     return parsed
 
 
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of calls of modules, of their operators and allocations, without runs."""
+    folder = tmp_path_factory.mktemp("modules")
+    subprocess.run([str(BUILD / "tests" / "trace_samples"), str(folder)], check=True)
+    return folder / "module_tree.pftrace"
+
+
 def events_of(run: Run, path: Path, *flags: str) -> list[dict[str, Any]]:
     said = run("show", path, "--events", "--format", "json", *flags)
     assert said.returncode == 0, said.stderr
@@ -648,3 +656,44 @@ def test_every_statistic_is_in_the_docs(run: Run, shapes: Path) -> None:
         for row in result["statistics"]
     ]
     assert [line for line in page if line.startswith("| `")] == listed
+
+
+def test_modules_of_a_trace_are_a_tree(run: Run, modules: Path) -> None:
+    said = run("show", modules)
+    assert said.returncode == 0, said.stderr
+    assert "model      Net   PyTorch 2.13.0 · 3 modules" in said.stdout
+    assert re.search(r"\n  ├── conv +Conv2d +2 \(1 raised\) +0 ns +1\.00 us +1\.00 us", said.stdout)
+    assert "\n  └── conv_again is conv again\n" in said.stdout
+    assert "not covered: head: scripted: it has no forward of Python" in said.stdout
+    # Its calls and operators are in that table, and in no other.
+    assert "aten::conv2d" not in said.stdout and "on main" not in said.stdout
+
+
+def test_modules_are_rows_for_programs(run: Run, modules: Path) -> None:
+    result = result_of(run, modules)
+    conv = result["modules"][1]
+    assert (conv["path"], conv["also"], conv["calls"], conv["raised"]) == (
+        "conv",
+        ["conv_again"],
+        2,
+        1,
+    )
+    assert [op["name"] for op in conv["operators"]] == ["aten::conv2d"]
+    assert conv["self_cpu_bytes"] == 2 * (4096 - 1024)
+    assert conv["total_device_ns"] == 2 * 800
+    assert result["module_summary"]["clock_error_ns"] == 250
+    rows = list(csv.DictReader(io.StringIO(run("show", modules, "--format", "csv").stdout)))
+    assert [row["path"] for row in rows] == ["", "conv", "head"]
+    assert rows[0]["total_cpu_ns"] == "1800"
+    assert run("show", modules, "--format", "markdown").stdout.count("\n") == 2 + 3
+
+
+def test_modules_stay_the_same_in_every_format(run: Run, modules: Path, tmp_path: Path) -> None:
+    shown = run("show", modules).stdout
+    for name in ("again.pftrace", "result.json"):
+        assert run("convert", modules, tmp_path / name).returncode == 0
+        said = run("show", tmp_path / name).stdout
+        assert said.split("\n", 1)[1] == shown.split("\n", 1)[1], name
+    assert (tmp_path / "again.pftrace").read_bytes() == modules.read_bytes()
+    # An ETDump consists of runs; what it has no place for is refused, not dropped.
+    assert run("convert", modules, tmp_path / "x.etdp").returncode == 1

@@ -3,6 +3,7 @@
 //
 //   trace_samples FOLDER       writes FOLDER/<name>.pftrace, .etdp and .json
 //
+// And FOLDER/module_tree.pftrace, a whole recording of modules, for test_show.py.
 // A piecewise sample is given up after its last Append, as when the process dies: its trace is
 // FOLDER/<name>.pftrace.partial.
 
@@ -18,6 +19,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "formats/etdump/etdump_writer.h"
+#include "formats/perfetto/notes.h"
 #include "formats/perfetto/writer.h"
 #include "formats/sample_profiles.h"
 
@@ -331,6 +333,39 @@ Result<void> WriteTrace(const Sample& sample, const std::string& path) {
   return {};
 }
 
+// A tree for the calls of the sample "modules", as a recording of them has it.
+Result<void> WriteModuleTree(const std::string& path) {
+  const Profile profile = Modules();
+  profile::ModelFacts model;
+  model.path = "Net";
+  model.format = "pytorch";
+  profile::ModuleFacts& facts = model.modules;
+  facts.tree.resize(3);
+  facts.tree[0].class_name = "Net";
+  facts.tree[1].class_name = "Conv2d";
+  facts.tree[1].path = "conv";
+  facts.tree[1].also = {"conv_again"};
+  facts.tree[1].parent = 0;
+  facts.tree[1].parameters = 224;
+  facts.tree[2].class_name = "RecursiveScriptModule";
+  facts.tree[2].path = "head";
+  facts.tree[2].parent = 0;
+  facts.tree[2].not_covered = "scripted: it has no forward of Python";
+  facts.operators = facts.memory = facts.device = true;
+  facts.clock_error_ns = 250.0;
+  facts.not_covered = {{"one thread", "it ended before the profile"}};
+  profile::EngineFacts engine;
+  engine.name = "pytorch";
+  engine.title = "PyTorch";
+  engine.version = "2.13.0";
+  auto file = base::AtomicFile::Create(path, base::Overwrite::kForce);
+  if (!file) return tl::unexpected(file.error());
+  auto writer = perfetto::Writer::Create(std::move(*file), &profile);
+  if (!writer) return tl::unexpected(writer.error());
+  INFERPROBE_RETURN_IF_ERROR(writer->Append(0, static_cast<uint32_t>(profile.slices.size()), 0, 0));
+  return writer->Finish(perfetto::NotesOf(profile, model, engine, {}, {}, profile.losses));
+}
+
 Result<void> WriteSample(const Sample& sample, const std::string& folder) {
   const std::string path = folder + "/" + sample.name;
   INFERPROBE_RETURN_IF_ERROR(
@@ -352,6 +387,11 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "%s: %s\n", sample.name.c_str(), written.error().message.c_str());
       return 1;
     }
+  }
+  const std::string tree = std::string(argv[1]) + "/module_tree.pftrace";
+  if (const auto written = inferprobe::WriteModuleTree(tree); !written) {
+    std::fprintf(stderr, "%s: %s\n", tree.c_str(), written.error().message.c_str());
+    return 1;
   }
   return 0;
 }

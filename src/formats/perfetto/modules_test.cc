@@ -1,5 +1,7 @@
 // Calls of modules, operators, work on a device and allocations come back from a trace as they
 // were.
+#include "analyze/modules.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 #include "formats/perfetto/profile_text.h"
 #include "formats/perfetto/reader.h"
 #include "formats/perfetto/writer.h"
+#include "formats/result_json/result_json.h"
 #include "formats/sample_profiles.h"
 
 namespace inferprobe::perfetto {
@@ -200,6 +203,34 @@ TEST(PerfettoModules, ComeBackAsTheyWere) {
     ASSERT_EQ(TextOf(read.model.modules), TextOf(MadeFacts()));
     ASSERT_FALSE(read.profile.losses.AnyDataLoss());
     ASSERT_TRUE(read.profile.counters.empty());
+  }
+}
+
+// Every figure of every module and operator. Operators that began at one time have no order.
+std::string Analyzed(const Profile& profile, const ModuleFacts& facts) {
+  profile::ModelFacts model;
+  model.modules = facts;
+  auto report = analyze::AnalyzeModules(profile, model);
+  EXPECT_TRUE(report);
+  profile::ModuleReport sorted = *report;
+  const auto sort = [](std::vector<profile::ModuleOperator>& operators) {
+    std::sort(operators.begin(), operators.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
+  };
+  for (profile::ModuleRow& row : sorted.rows) sort(row.operators);
+  sort(sorted.outside);
+  profile::PerfResult result;
+  result.modules = std::move(sorted);
+  return result_json::WriteResultJson(result);
+}
+
+TEST(PerfettoModules, TheAnalysisOfWhatComesBackIsThatOfTheMeasurement) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const RandomModules made(seed);
+    ModuleFacts facts = MadeFacts();
+    if (seed % 4 < 2) facts.memory = facts.device = true;
+    const Recording read = Read(Written(made.profile(), facts));
+    EXPECT_EQ(Analyzed(read.profile, read.model.modules), Analyzed(made.profile(), facts)) << seed;
   }
 }
 
