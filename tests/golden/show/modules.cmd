@@ -1,0 +1,1 @@
+show module_tree.pftrace
