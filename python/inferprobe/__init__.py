@@ -33,6 +33,7 @@ from inferprobe._delegates import (
 )
 from inferprobe._error import Error
 from inferprobe._load import load, regions
+from inferprobe._module_comparison import ModuleChange, ModuleComparison
 from inferprobe._profile import ModuleEvent, ModuleProfile, profile
 from inferprobe._regions import Location, Region, Regions
 from inferprobe._result import Metric, Result, Section
@@ -43,6 +44,8 @@ __all__ = [
     "Error",
     "Location",
     "Metric",
+    "ModuleChange",
+    "ModuleComparison",
     "ModuleEvent",
     "ModuleProfile",
     "Region",

@@ -16,13 +16,19 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from inferprobe import _core, _module_tree, _torch_profiler
 from inferprobe._error import Error
+from inferprobe._load import load
+from inferprobe._module_comparison import ModuleComparison, rows_of
 from inferprobe._module_tree import Node
+from inferprobe._module_views import operators_to_pandas, to_html, to_pandas
 from inferprobe._result import Result
 from inferprobe._torch_profiler import NOT_REQUESTED, Recorded, Status
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST_CALLS = 2**26
 _LATER = Status(
@@ -209,9 +215,30 @@ class ModuleProfile:
         """The result JSON as plain Python objects."""
         return self.result.to_dict()
 
-    def raw(self) -> tuple[list[str], list[list[list[ModuleEvent]]]]:
-        """(paths, events): of each module of the tree its calls, of each call its operators by
-        start. Those of modules inside are theirs."""
+    def to_pandas(self, *, operators: bool = False) -> pd.DataFrame:
+        """The rows as a data frame; with `operators` one row for each operator of each module."""
+        rows = self.modules
+        return operators_to_pandas(rows) if operators else to_pandas(rows)
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        if self._state != "over" or self._window is None:
+            return to_html([], str(self))
+        return to_html(
+            self.modules, "modules (host wall; total = self + operators + modules inside)"
+        )
+
+    def compare(self, new: ModuleProfile | Result | str | os.PathLike[str]) -> ModuleComparison:
+        """This profile against a later one, or the saved result of one, by path."""
+        other = new if isinstance(new, ModuleProfile | Result) else load(new)
+        return ModuleComparison(
+            rows_of(self.result),
+            rows_of(other.result if isinstance(other, ModuleProfile) else other),
+        )
+
+    def raw(self) -> tuple[list[str], dict[str, list[list[ModuleEvent]]]]:
+        """(paths, events): the modules' paths in the order of the tree, and by path of each call
+        its operators by start. Those of modules inside are theirs."""
         made = self._finished()
         columns = made.events()
         events: list[list[list[ModuleEvent]]] = [
@@ -235,7 +262,8 @@ class ModuleProfile:
                 names[name], start, dur, self_ns, depth, thread, size if memory else None
             )
             events[module][call].append(event)
-        return [node.path for node in self._tree], events
+        paths = [node.path for node in self._tree]
+        return paths, dict(zip(paths, events, strict=True))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the result ("run.json") or a Perfetto trace of all calls ("run.pftrace")."""

@@ -151,7 +151,7 @@ def test_two_threads_on_one_model() -> None:
     assert calls(prof) == {"": 2, "inner.0": 2, "inner.1": 2}
     assert rows(prof)["inner.0"]["total_cpu_ns"] >= 20 * MS
     assert "aten::relu" in operators(rows(prof)["inner.1"])
-    of_relu = prof.raw()[1][list(rows(prof)).index("inner.1")]
+    of_relu = prof.raw()[1]["inner.1"]
     assert len({event.thread_id for call in of_relu for event in call}) == 2
     assert_adds_up(prof)
 

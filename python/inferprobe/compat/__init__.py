@@ -1,0 +1,1 @@
+"""The interfaces of other profilers, on inferprobe's measurement."""
