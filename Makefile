@@ -23,6 +23,7 @@ test:
 bench:
 	@tools/setup.sh bench
 	@tools/build.sh bench
+	@tools/install_python.sh
 	@tools/bench.sh
 
 # Damaged files for every reader, until no more code is reached, at most FUZZ_MINUTES (30) each.

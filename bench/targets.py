@@ -496,6 +496,66 @@ def pool_rows(program: pathlib.Path, rounds: int) -> list[Row]:
     return rows
 
 
+# The most that a way may cost, against plain and by call of a module.
+MODULES_X = 1.015
+MODULES_US_A_CALL = 0.15
+OPS_AGAINST_TORCH = 1.05
+REPORTED_WITHIN = 0.03
+
+
+def module_rows(rounds: int) -> list[Row]:
+    """What watching the modules of a PyTorch model costs (modules_bench.py)."""
+    out = subprocess.run(
+        [
+            sys.executable,
+            str(SOURCE / "bench" / "modules_bench.py"),
+            "--rounds",
+            str(rounds),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    rows = []
+    for line in out.splitlines():
+        one = json.loads(line)
+        spread = f"{one['x_low']:.3f} to {one['x_high']:.3f}"
+        if one["way"] == "plain":
+            rows.append(Row(f"{one['model']}: plain", f"{one['median_us']:.1f} us", "", "", ""))
+            continue
+        what = "plain again (A against A)" if one["way"] == "plain again" else one["way"]
+        target = verdict = ""
+        if one["way"] == "modules":
+            met = one["x"] <= MODULES_X and one["us_a_call"] <= MODULES_US_A_CALL
+            target = f"<= {MODULES_X} x, {MODULES_US_A_CALL} us a call"
+            verdict = f"{'met' if met else 'missed'} ({one['us_a_call']:.3f} us a call)"
+        rows.append(Row(f"  {what}", f"{one['x']:.3f} x", spread, target, verdict))
+        if "against_torch" in one:
+            spread = f"{one['against_low']:.3f} to {one['against_high']:.3f}"
+            met = one["against_torch"] <= OPS_AGAINST_TORCH
+            rows.append(
+                Row(
+                    "    against torch.profiler",
+                    f"{one['against_torch']:.3f} x",
+                    spread,
+                    f"<= {OPS_AGAINST_TORCH} x",
+                    "met" if met else "missed",
+                )
+            )
+        if "reported" in one:
+            off = one["reported"] - 1
+            rows.append(
+                Row(
+                    "    its total against the plain time",
+                    f"{off * 100:+.1f} %",
+                    "",
+                    f"within {REPORTED_WITHIN * 100:g} %",
+                    "met" if abs(off) <= REPORTED_WITHIN else "missed",
+                )
+            )
+    return rows
+
+
 def print_table(rows: list[Row]) -> None:
     head = Row("what", "measured", "middle half", "target", "verdict")
     cells = [[row.what, row.measured, row.spread, row.target, row.verdict] for row in [head, *rows]]
@@ -511,6 +571,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=21)
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--region-rounds", type=int, default=300)
+    parser.add_argument("--module-rounds", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=8, help="of each program with delegates")
     parser.add_argument("--loads", type=int, default=3, help="rounds of loading ETDumps")
     parser.add_argument(
@@ -524,6 +585,7 @@ def main() -> int:
     rows += tracer_rows(args.build / "bench" / "tracer_bench", args.rounds)
     rows += region_rows(args.build / "bench" / "regions_bench", args.region_rounds)
     rows += pool_rows(args.build / "bench" / "pool_bench", args.rounds)
+    rows += module_rows(args.module_rounds)
     rows += delegate_rows(args.build, args.seconds)
     rows.append(disk_row(args.build / "inferprobe", args.build))
     rows += etdump_rows(args.build / "bench", args.build, args.loads, args.whole)

@@ -103,6 +103,10 @@ python_environment
 python_packages run --no-deps
 for part in "$@"; do
   case $part in
-    python | lint | test | bench) python_packages "$part" ;;
+    python | lint | test) python_packages "$part" ;;
+    bench)
+      python_packages bench
+      python_packages peers --no-deps
+      ;;
   esac
 done
