@@ -251,6 +251,21 @@ TEST(AnalyzeRecording, AStartThatNoClockCanTellIsLeftOut) {
   EXPECT_EQ(AnalyzeRecording(made.recording).started_at, "");
 }
 
+TEST(AnalyzeRecording, ModulesHaveATableOfTheirOwn) {
+  Recorded made;
+  profile::SliceArgs args;
+  args.module = 0;
+  const uint32_t call = made.Add(Category::kModuleCall, "Net", 100, 400);
+  made.recording.profile.slices[call].args = made.recording.profile.AddArgs(args);
+  EXPECT_FALSE(AnalyzeRecording(made.recording).modules);
+
+  made.recording.model.modules.tree.resize(1);
+  const profile::PerfResult result = AnalyzeRecording(made.recording);
+  ASSERT_TRUE(result.modules);
+  ASSERT_EQ(result.modules->rows.size(), 1U);
+  EXPECT_EQ(*result.modules->rows[0].total_ns, 300);
+}
+
 TEST(AnalyzeRecording, AnEmptyRecordingHasNothing) {
   const profile::PerfResult result = AnalyzeRecording(Recording());
   EXPECT_TRUE(result.ops.empty());

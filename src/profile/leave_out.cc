@@ -31,6 +31,10 @@ void LeaveOut(const std::vector<bool>& which, Loss why, Profile* profile) {
   for (size_t i = 0; i < slices.size(); ++i) {
     if (!which[i]) slices[i].parent = NearestKept(slices[i].parent, which, slices);
   }
+  for (Allocation& allocation : profile->allocations) {
+    allocation.slice = NearestKept(allocation.slice, which, slices);
+    if (allocation.slice != kNone) allocation.slice = place[allocation.slice];
+  }
   for (size_t i = 0; i < slices.size(); ++i) {
     if (which[i]) continue;
     const uint32_t parent = slices[i].parent;

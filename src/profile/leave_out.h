@@ -1,7 +1,7 @@
 // Takes slices out of a profile after it was read: those whose times turned out to be none.
 //
-// The rule that people break: slices are named by their place. All that names one (parents, runs)
-// moves along, and a run that lost a slice is not whole.
+// The rule that people break: slices are named by their place. All that names one (parents, runs,
+// allocations) moves along, and a run that lost a slice is not whole.
 #pragma once
 
 #include <vector>

@@ -53,6 +53,17 @@ TEST(LeaveOut, ParentsAndRunsMoveAlong) {
   EXPECT_FALSE(profile.runs[1].incomplete);
 }
 
+TEST(LeaveOut, AllocationsMoveToWhatStays) {
+  Profile profile = Made({kNone, 0, 1, kNone});
+  for (const uint32_t slice : {0U, 1U, 2U, 3U, kNone, 99U}) {
+    profile.allocations.push_back({0, 1, slice, false});
+  }
+  LeaveOut({false, true, false, true}, Loss::kTimeOutOfRange, &profile);
+  std::vector<uint32_t> found;
+  for (const Allocation& allocation : profile.allocations) found.push_back(allocation.slice);
+  EXPECT_EQ(found, (std::vector<uint32_t>{0, 0, 1, kNone, kNone, kNone}));
+}
+
 TEST(LeaveOut, AnythingThatADamagedProfileMayHave) {
   Profile profile = Made({1, 0, 2, 1, 99, 4, kNone});
   profile.runs = {RunOf(5, 1000), RunOf(1000, 5)};

@@ -567,7 +567,13 @@ TEST(HostileBlock, EveryFlippedByteIsSurvived) {
     record::Publish(ring, {6000, 7000, InternName("op"), 0, 1, PackInfo(CellType::kDelegateOp, 0)});
     record::Publish(ring, {1, 0, 0, 4, 28, PackInfo(CellType::kExtension, 0)});
     record::Publish(ring, {1, 2, 3, 4, 5, PackInfo(CellType::kBytes, 0)});
-    record::Publish(ring, {NowTicks(), NowTicks(), 0, 1, 0, PackInfo(CellType::kRun, 5)});
+    const uint64_t now = NowTicks();
+    const auto now_ns = static_cast<uint64_t>(Clock().ToNs(now));
+    record::Publish(ring, {now, now + 9000, 0, 2, 1, PackInfo(CellType::kModuleCall, 3)});
+    record::Publish(ring, {now_ns + 1, now_ns + 900, 0, 77, 0, PackInfo(CellType::kOperator, 0)});
+    record::Publish(ring, {now_ns + 2, 64, 0, 77, 0, PackInfo(CellType::kAllocation, 0)});
+    record::Publish(ring, {now_ns + 3, now_ns + 90, 0, 1, 1, PackInfo(CellType::kDeviceWork, 0)});
+    record::Publish(ring, {now, now + 9999, 0, 1, 0, PackInfo(CellType::kRun, 5)});
     record::Publish(ring, {1, 2, 0, 3, 4, PackInfo(CellType::kRunFacts, 0)});
     bytes = recorder.memory_bytes();
     copy = static_cast<std::byte*>(operator new(bytes, std::align_val_t{64}));
@@ -587,6 +593,9 @@ TEST(HostileBlock, EveryFlippedByteIsSurvived) {
           ASSERT_LT(slice.track, profile.tracks.size());
           ASSERT_GE(slice.dur_ns, 0);
           ASSERT_TRUE(slice.parent == kNone || slice.parent < profile.slices.size());
+        }
+        for (const Allocation& allocation : profile.allocations) {
+          ASSERT_TRUE(allocation.slice == kNone || allocation.slice < profile.slices.size());
         }
       }
       copy[at] ^= bits;
