@@ -18,13 +18,13 @@ struct FunctionUse {
 };
 std::unordered_map<PyObject*, FunctionUse> g_functions;  // the key is a strong reference
 
-// In the place of the interpreter's own way to call a Python function. kOwn: the function is one
+// In the place of the interpreter's own way to call a Python function. Own: the function is one
 // module's, whatever its arguments are; otherwise the module is the first of them.
-template <bool kOwn>
+template <bool Own>
 PyObject* CallWatched(PyObject* function, PyObject* const* args, size_t count_and_flag,
                       PyObject* names) {
   const void* key = function;
-  if constexpr (!kOwn) key = PyVectorcall_NARGS(count_and_flag) > 0 ? args[0] : nullptr;
+  if constexpr (!Own) key = PyVectorcall_NARGS(count_and_flag) > 0 ? args[0] : nullptr;
   const WatchTable::Entry* entry = g_modules.Find(key);
   // Of a subclass that calls this by super(): its own forward is the call.
   const bool watched = entry != nullptr && entry->function == function;

@@ -9,7 +9,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analyze/modules.h"
 #include "analyze/recording.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
@@ -230,7 +229,6 @@ ModuleProfile ModuleRecording::Make(const Window& window, ProfileRequest request
   made.result = analyze::AnalyzeRecording(made.recording);
   profile::PerfResult& result = made.result;
   result.source.reset();
-  result.modules = analyze::AnalyzeModules(profile, made.recording.model);
   result.tool_version = INFERPROBE_VERSION;
   result.run_id = profile.run_id;
   result.started_at = UtcText(window.begin_ns + profile.clock.realtime_minus_monotonic_ns);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <map>
 #include <random>
 #include <vector>
@@ -9,7 +10,14 @@
 namespace inferprobe::python {
 namespace {
 
-const void* Address(uintptr_t n) { return reinterpret_cast<const void*>(n * 16); }
+// Of objects that lie 16 bytes apart, as Python's do.
+const void* Address(size_t n) {
+  struct alignas(16) Object {
+    char bytes[16];
+  };
+  static const std::vector<Object> objects(512);
+  return &objects[n];
+}
 
 TEST(WatchTable, FindsWhatWasAdded) {
   WatchTable table;
@@ -43,7 +51,7 @@ TEST(WatchTable, RandomChangesAreThoseOfAMap) {
   std::map<const void*, uint32_t> references;
   for (int step = 0; step < 50'000; ++step) {
     // More and more of them, then fewer.
-    const uintptr_t range = step < 25'000 ? 400 : 40;
+    const size_t range = step < 25'000 ? 400 : 40;
     const void* key = Address(1 + random() % range);
     if (random() % 2 == 0) {
       table.Add(key, nullptr, 0);
@@ -60,7 +68,7 @@ TEST(WatchTable, RandomChangesAreThoseOfAMap) {
     }
     if (step % 97 != 0) continue;
     ASSERT_EQ(table.size(), references.size());
-    for (uintptr_t n = 1; n <= 400; ++n) {
+    for (size_t n = 1; n <= 400; ++n) {
       const WatchTable::Entry* entry = table.Find(Address(n));
       const auto expected = references.find(Address(n));
       ASSERT_EQ(entry != nullptr, expected != references.end()) << step << " " << n;

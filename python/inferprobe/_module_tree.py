@@ -150,7 +150,7 @@ def _find(nodes: list[Node], path: Path) -> int:
     raise Error("invalid_argument", f"no module is at {dotted!r}", hint)
 
 
-def find_forward(node: Node, unimplemented: Any, script_module: type) -> None:
+def find_forward(node: Node, script_module: type) -> None:
     """Sets what runs when the module is called, or why its calls cannot be seen."""
     module = node.module
     if isinstance(module, script_module):
@@ -169,8 +169,6 @@ def find_forward(node: Node, unimplemented: Any, script_module: type) -> None:
         forward = next(
             (vars(c)["forward"] for c in type(module).__mro__ if "forward" in vars(c)), None
         )
-    if forward is unimplemented:
-        return  # a container, which is not called
     if not isinstance(forward, types.FunctionType):
         kind = "missing" if forward is None else f"a {type(forward).__name__}, no Python function"
         node.not_covered = f"its forward is {kind}"

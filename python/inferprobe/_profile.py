@@ -293,7 +293,7 @@ class ModuleProfile:
         for node in self._tree:
             if not node.chosen:
                 continue
-            _module_tree.find_forward(node, torch.nn.Module.forward, torch.jit.ScriptModule)
+            _module_tree.find_forward(node, torch.jit.ScriptModule)
             if node.function is None:
                 continue
             node.number, node.not_covered = _core.watch_module(node.module, node.function, node.own)

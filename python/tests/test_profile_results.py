@@ -344,6 +344,14 @@ def test_a_deep_tree() -> None:
     assert_adds_up(prof)
 
 
+def test_parameters_that_are_not_known_yet() -> None:
+    model = nn.Sequential(nn.LazyLinear(8), nn.Linear(8, 2))
+    with inferprobe.profile(model) as prof:
+        model(X)
+    assert [row["parameters"] for row in rows(prof).values()] == [0, 0, 18]
+    assert calls(prof)["0"] == 1
+
+
 def test_a_cycle_in_the_tree() -> None:
     model = nn.Sequential(nn.ReLU())
     model[0].add_module("parent", model)

@@ -378,8 +378,8 @@ def test_the_same_own_function_of_two_modules() -> None:
 
 def test_super_forward_is_not_counted_twice() -> None:
     class Sub(nn.Linear):
-        def forward(self, x: Any) -> Any:
-            return super().forward(x) + 1
+        def forward(self, *x: Any) -> Any:
+            return super().forward(*x) + 1  # so Python 3.11 asks, too
 
     model = nn.Sequential(Sub(4, 4), nn.Linear(4, 4))
     with inferprobe.profile(model) as prof:
@@ -444,6 +444,8 @@ def test_nested_profiles_of_one_model() -> None:
     assert "aten::addmm" in operators(rows(inner)["linear"])
     counts = {op["name"]: op["calls"] for op in rows(inner)["linear"]["operators"]}
     assert counts["aten::addmm"] == 1
+    outside = {op["name"]: op["calls"] for op in inner.to_dict()["module_summary"]["outside"]}
+    assert outside["aten::relu"] == 1  # and not those of before and behind
     assert_adds_up(outer)
     assert_adds_up(inner)
 
