@@ -441,6 +441,7 @@ def test_nested_profiles_of_one_model() -> None:
         model(X)
     assert calls(outer) == {"": 3, "linear": 3, "act": 3}
     assert calls(inner) == {"linear": 1}
+    assert "aten::addmm" in operators(rows(outer)["linear"])
     assert "aten::addmm" in operators(rows(inner)["linear"])
     counts = {op["name"]: op["calls"] for op in rows(inner)["linear"]["operators"]}
     assert counts["aten::addmm"] == 1
