@@ -86,7 +86,7 @@ profile::Module ModuleOf(const nb::handle& entry) {
   const auto parent = nb::cast<int64_t>(entry.attr("parent"));
   module.parent = parent < 0 ? profile::kNone : static_cast<uint32_t>(parent);
   module.parameters = nb::cast<uint64_t>(entry.attr("parameters"));
-
+  module.chosen = nb::cast<bool>(entry.attr("chosen"));
   module.not_covered = nb::cast<std::string>(entry.attr("not_covered"));
   return module;
 }

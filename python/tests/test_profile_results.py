@@ -60,6 +60,8 @@ def test_what_is_not_chosen_gives_its_time_to_what_is_around() -> None:
         model(X)
     assert {"aten::linear", "aten::relu"} <= operators(rows(prof)["features"])
     assert list(rows(prof)) == ["", "features"]
+    assert rows(prof)[""]["total_cpu_ns"] == {"status": "not_requested", "hint": "not chosen"}
+    assert "not called" not in str(prof)
 
 
 @pytest.mark.parametrize(
