@@ -131,10 +131,11 @@ void GoThroughPerfetto(const profile::Recording& original) {
     ExpectSame("runs", RunsText(now), RunsText(before));
     ExpectSame("allocations", std::to_string(now.allocations.size()),
                std::to_string(before.allocations.size()));
-    ExpectSame("modules", ModulesText(read[i]), ModulesText(*recording));
     recording = &read[i];
   }
   ExpectSame("statistics", said[1], said[0]);
+  // The first time, NUL in a name becomes \x00.
+  ExpectSame("modules", ModulesText(read[1]), ModulesText(read[0]));
   ExpectSame("statistics as read", LossText(read[1].profile.losses),
              LossText(read[0].profile.losses));
 }
