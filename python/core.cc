@@ -151,6 +151,18 @@ Shown Perf(std::string model, std::string worker_program, std::string python, st
 void RaiseIfRefused(const Result<void>& result) {
   if (!result) Raise(result.error());
 }
+// Of each engine: name, version, method, and whether the switch reaches it as it stands.
+std::vector<std::tuple<std::string, std::string, std::string, bool>> SwitchEngines() {
+  const bool overrides = GetGlobalProfilingConfig().overrides_methods;
+  std::vector<std::tuple<std::string, std::string, std::string, bool>> engines;
+  for (const ProfiledEngine& one : GetProfiledEngines()) {
+    const bool reached =
+        one.reach == SwitchReach::kFollows || (one.reach == SwitchReach::kOwnLevel && overrides);
+    engines.emplace_back(one.engine, one.version, one.method, reached);
+  }
+  return engines;
+}
+
 void SwitchExecution(bool enabled, bool override_methods) {
   RaiseIfRefused(SetProfileExecution(
       enabled, override_methods ? MethodOptions::kOverride : MethodOptions::kRespect));
@@ -180,6 +192,7 @@ NB_MODULE(_core, module) {
              nb::arg("override_methods"));
   module.def("set_profile_format", &inferprobe::python::SwitchFormat, nb::arg("name"));
   module.def("set_profile_path_prefix", &inferprobe::python::SwitchPathPrefix, nb::arg("folder"));
+  module.def("get_profile_engines", &inferprobe::python::SwitchEngines);
   module.def("last_delegate_error", [] { return inferprobe::LastDelegateError(); });
   module.def("get_profile_config", &inferprobe::python::SwitchState);
   module.def("now_ns", [] { return inferprobe::Clock().ToNs(inferprobe::NowTicks()); });

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "inferprobe/result.h"
 
@@ -97,6 +98,23 @@ INFERPROBE_API std::string GetProfileFormat();
 INFERPROBE_API std::string GetProfilePathPrefix();
 INFERPROBE_API GlobalProfilingConfig GetGlobalProfilingConfig();  // one consistent copy
 INFERPROBE_API uint64_t GlobalProfilingGeneration();              // one load
+
+// Whether the switch decides an engine's level.
+enum class SwitchReach : uint8_t {
+  kFollows,
+  kOwnLevel,  // it was given one of its own: only MethodOptions::kOverride reaches it
+  kCannot,    // nothing can be attached to it
+};
+struct ProfiledEngine {
+  std::string prefix;   // of its events: "openvino"
+  std::string engine;   // "OpenVINO"
+  std::string version;  // of the engine; may be empty
+  std::string method;
+  SwitchReach reach = SwitchReach::kFollows;
+};
+// Engines on the kit that are loaded in this process now, in the order of their loading. Empty: the
+// switch reaches none yet; one that is loaded later takes it up.
+INFERPROBE_API std::vector<ProfiledEngine> GetProfiledEngines();
 
 // ExecuTorch passes on a code alone when a delegate cannot be loaded. What the kit found wrong last
 // on this thread, with key, value and what is allowed; "" if nothing was.

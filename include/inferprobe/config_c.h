@@ -31,6 +31,10 @@ INFERPROBE_API const char* inferprobe_get_profile_format(void);
 INFERPROBE_API const char* inferprobe_get_profile_path_prefix(void);
 INFERPROBE_API uint64_t inferprobe_get_profile_generation(void);
 
+/* How many engines that are loaded in this process now the switch reaches, as it stands. 0: none;
+ * one that is loaded later takes it up. */
+INFERPROBE_API uint64_t inferprobe_get_profile_engines(void);
+
 INFERPROBE_API const char* inferprobe_profile_error(void);
 
 /* What a delegate on the kit found wrong last on this thread, as when its program could not be

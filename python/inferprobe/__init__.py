@@ -22,9 +22,11 @@ Importing this package imports neither numpy nor torch.
 """
 
 from inferprobe._delegates import (
+    ProfileReach,
     get_profile_execution,
     get_profile_format,
     get_profile_path_prefix,
+    get_profile_reach,
     last_delegate_error,
     register_openvino_delegate,
     set_profile_execution,
@@ -48,6 +50,7 @@ __all__ = [
     "ModuleComparison",
     "ModuleEvent",
     "ModuleProfile",
+    "ProfileReach",
     "Region",
     "Regions",
     "Result",
@@ -56,6 +59,7 @@ __all__ = [
     "get_profile_execution",
     "get_profile_format",
     "get_profile_path_prefix",
+    "get_profile_reach",
     "last_delegate_error",
     "load",
     "profile",

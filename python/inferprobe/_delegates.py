@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from typing import NamedTuple
 
 from inferprobe import _core
 from inferprobe._error import Error
@@ -12,27 +13,60 @@ from inferprobe._location import library_path
 from inferprobe._path import optional_path_text
 
 
-def set_profile_execution(enabled: bool, *, override_methods: bool = False) -> None:
+class ProfileReach(NamedTuple):
+    """Which engines of this process a setting reaches now: false if it reaches none.
+
+    Engines that are loaded later take it up, too. An engine that is not on inferprobe's kit cannot
+    be seen from here, and is in neither list.
+    """
+
+    engines: tuple[str, ...]  # take it up at their next call
+    others: tuple[str, ...]  # have a level of their own, or nothing can be attached to them
+
+    def __bool__(self) -> bool:
+        return bool(self.engines)
+
+    def __str__(self) -> str:
+        if not self.engines and not self.others:
+            return "no engine in this process follows the setting; one that is loaded later may"
+        taken = ", ".join(self.engines) or "no engine in this process"
+        left = f"; not {', '.join(self.others)}" if self.others else ""
+        return f"{taken} follows the setting{left}"
+
+
+def get_profile_reach() -> ProfileReach:
+    """Which engines of this process the settings below reach now."""
+    names: tuple[list[str], list[str]] = ([], [])
+    for engine, version, method, reached in _core.get_profile_engines():
+        named = f"{engine} {version}".rstrip()
+        names[0 if reached else 1].append(f"{named} ({method})" if method else named)
+    return ProfileReach(tuple(names[0]), tuple(names[1]))
+
+
+def set_profile_execution(enabled: bool, *, override_methods: bool = False) -> ProfileReach:
     """Level `layers` for every engine of this process that follows the switch, or back.
 
     Engines take it up at their next call, those that are loaded later too. A method that was given
-    a level of its own keeps it, unless `override_methods`.
+    a level of its own keeps it, unless `override_methods`. Returns which engines it reaches now.
     """
     if not isinstance(enabled, bool):
         raise Error("invalid_argument", f"enabled is {enabled!r}", "give True or False")
     _core.set_profile_execution(enabled, override_methods)
+    return get_profile_reach()
 
 
-def set_profile_format(name: str) -> None:
+def set_profile_format(name: str) -> ProfileReach:
     """Where layers go: "etdump", "perfetto" or "trex"."""
     if not isinstance(name, str):
         raise Error("invalid_argument", f"format is {name!r}", "give a name")
     _core.set_profile_format(name)
+    return get_profile_reach()
 
 
-def set_profile_path_prefix(folder: str | os.PathLike[str]) -> None:
+def set_profile_path_prefix(folder: str | os.PathLike[str]) -> ProfileReach:
     """The folder, which exists, of the files of "perfetto" and "trex"."""
     _core.set_profile_path_prefix(optional_path_text("folder", folder))
+    return get_profile_reach()
 
 
 def get_profile_execution() -> bool:

@@ -50,6 +50,17 @@ const char* inferprobe_get_profile_path_prefix(void) {
 }
 uint64_t inferprobe_get_profile_generation(void) { return inferprobe::GlobalProfilingGeneration(); }
 
+uint64_t inferprobe_get_profile_engines(void) {
+  using inferprobe::SwitchReach;
+  const bool overrides = inferprobe::GetGlobalProfilingConfig().overrides_methods;
+  uint64_t reached = 0;
+  for (const inferprobe::ProfiledEngine& engine : inferprobe::GetProfiledEngines()) {
+    if (engine.reach == SwitchReach::kFollows) ++reached;
+    if (engine.reach == SwitchReach::kOwnLevel && overrides) ++reached;
+  }
+  return reached;
+}
+
 const char* inferprobe_profile_error(void) { return t_error.c_str(); }
 
 const char* inferprobe_last_delegate_error(void) {

@@ -2,11 +2,13 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/temporary_folder.h"
 #include "inferprobe/config.h"
 #include "inferprobe/config_c.h"
+#include "inferprobe/delegate.h"
 #include "inferprobe/inferprobe.h"
 
 namespace inferprobe {
@@ -41,6 +43,36 @@ TEST_F(GlobalConfig, EachUpdateAdvancesTheGenerationByOne) {
   EXPECT_FALSE(all.overrides_methods);
   ASSERT_TRUE(SetProfileExecution(true, MethodOptions::kOverride));
   EXPECT_TRUE(GetGlobalProfilingConfig().overrides_methods);
+}
+
+TEST_F(GlobalConfig, EnginesAreListedAsLongAsTheyAreLoaded) {
+  EXPECT_TRUE(GetProfiledEngines().empty());
+  EXPECT_EQ(inferprobe_get_profile_engines(), 0U);
+  const auto make = [](const char* method, bool given, bool follows) {
+    DelegateOptions options;
+    options.prefix = "double";
+    options.engine = "Double";
+    options.method = method;
+    options.config.level_is_given = given;
+    options.follows_process_wide = follows;
+    return *DelegateProfiler::Create(std::move(options));
+  };
+  auto follows = make("a", false, true);
+  auto own = make("b", true, true);
+  auto cannot = make("c", false, false);
+  const std::vector<ProfiledEngine> engines = GetProfiledEngines();
+  ASSERT_EQ(engines.size(), 3U);
+  EXPECT_EQ(engines[0].engine, "Double");
+  EXPECT_EQ(engines[0].method, "a");
+  EXPECT_EQ(engines[0].reach, SwitchReach::kFollows);
+  EXPECT_EQ(engines[1].reach, SwitchReach::kOwnLevel);
+  EXPECT_EQ(engines[2].reach, SwitchReach::kCannot);
+  EXPECT_EQ(inferprobe_get_profile_engines(), 1U);
+  ASSERT_EQ(inferprobe_set_profile_execution_override(0), 0);
+  EXPECT_EQ(inferprobe_get_profile_engines(), 2U);
+  ASSERT_TRUE(follows->Close());  // never again profiled, though it is there
+  own.reset();
+  EXPECT_EQ(GetProfiledEngines().size(), 1U);
 }
 
 TEST_F(GlobalConfig, InvalidValuesChangeNothing) {

@@ -13,6 +13,7 @@
 #include "delegate/check_config.h"
 #include "delegate/emitter.h"
 #include "delegate/engine_ids.h"
+#include "delegate/engine_list.h"
 #include "delegate/event_log.h"
 #include "delegate/layer_table.h"
 #include "delegate/sidecar.h"
@@ -137,7 +138,8 @@ struct DelegateProfiler::Impl {
   std::string engine_id;
   bool attached = false;
   bool closed = false;
-  bool enabled_here = false;  // EnableProfiling()
+  bool enabled_here = false;                     // EnableProfiling()
+  std::optional<delegate::ListedEngine> listed;  // as long as it is not closed
   std::optional<delegate::Sidecar> sidecar;
   uint32_t windows = 0;  // whose files are written
   delegate::LayerTable layers;
@@ -283,6 +285,12 @@ Result<std::unique_ptr<DelegateProfiler>> DelegateProfiler::Create(DelegateOptio
   auto impl = std::make_unique<Impl>(std::move(options));
   impl->effective.level = ProfileLevel::kOff;
   INFERPROBE_RETURN_IF_ERROR(impl->Apply(config, 0));
+  const DelegateOptions& given = impl->options;
+  impl->listed.emplace(ProfiledEngine{given.prefix, given.engine, given.engine_version,
+                                      given.method,
+                                      !given.follows_process_wide ? SwitchReach::kCannot
+                                      : config.level_is_given     ? SwitchReach::kOwnLevel
+                                                                  : SwitchReach::kFollows});
   return std::unique_ptr<DelegateProfiler>(new DelegateProfiler(std::move(impl)));
 }
 
@@ -316,6 +324,7 @@ Result<void> DelegateProfiler::Impl::Close() {
 
 Result<void> DelegateProfiler::Close() {
   const std::lock_guard lock(impl_->mutex);
+  impl_->listed.reset();
   return impl_->Close();
 }
 

@@ -9,7 +9,10 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-_FILES = ("plain.pt2", "profiled.pt2", "dynamic.pt2", "script.pt", "weights.pt", "exported.pt2")
+_FILES = (
+    *("plain.pt2", "profiled.pt2", "dynamic.pt2", "opaque.pt2"),
+    *("script.pt", "weights.pt", "exported.pt2"),
+)
 
 
 # Types of tensors that a model may take.
@@ -35,6 +38,7 @@ def folder(parent: Path) -> Path:
 
 
 def _make(target: Path) -> None:
+    import opaque_operator
     import torch
     import torch_models
 
@@ -46,11 +50,13 @@ def _make(target: Path) -> None:
     torch.export.save(program, target / "exported.pt2")
     batch = {0: torch.export.Dim("batch", min=2, max=64)}
     dynamic = torch.export.export(model, (x,), dynamic_shapes=(batch,))
+    opaque = torch.export.export(opaque_operator.WithEngine().eval(), (x,))
     profiled = {"cpp.enable_kernel_profile": True}
     for name, what, options in (
         ("plain.pt2", program, {}),
         ("profiled.pt2", program, profiled),
         ("dynamic.pt2", dynamic, {}),
+        ("opaque.pt2", opaque, {}),
     ):
         package = str(target / name)
         torch._inductor.aoti_compile_and_package(
