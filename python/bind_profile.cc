@@ -2,7 +2,6 @@
 // begins and how it is shown is decided in python/inferprobe/_profile.py.
 #include "bind_profile.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -19,77 +18,17 @@
 #include <vector>
 
 #include "formats/result_json/result_json.h"
+#include "from_python.h"
 #include "module_events.h"
 #include "module_watch.h"
 #include "raise.h"
+#include "record/ring_writer.h"
 #include "recording.h"
 
 namespace nb = nanobind;
 
 namespace inferprobe::python {
 namespace {
-
-using StatusPair = std::pair<std::string, std::string>;  // why ("": recorded), hint
-
-template <class T>
-using Column = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu, nb::c_contig>;
-
-template <class T>
-std::span<const T> SpanOf(const nb::object& columns, const char* name,
-                          std::vector<nb::object>* held) {
-  const nb::object column = columns.attr(name);
-  auto array = nb::cast<Column<T>>(column);
-  held->push_back(nb::cast(array));
-  return {array.data(), array.size()};
-}
-
-// A Recorded of _torch_profiler.py; its arrays stay as they are while this lives.
-struct Columns {
-  OperatorColumns columns;
-  std::vector<nb::object> held;
-
-  explicit Columns(const nb::object& recorded) {
-    columns.names = nb::cast<std::vector<std::string>>(recorded.attr("names"));
-    const nb::object operators = recorded.attr("operators");
-    columns.start_ns = SpanOf<int64_t>(operators, "start_ns", &held);
-    columns.end_ns = SpanOf<int64_t>(operators, "end_ns", &held);
-    columns.name = SpanOf<uint32_t>(operators, "name", &held);
-    columns.thread_id = SpanOf<int64_t>(operators, "thread_id", &held);
-    const nb::object allocations = recorded.attr("allocations");
-    columns.allocation_ns = SpanOf<int64_t>(allocations, "time_ns", &held);
-    columns.allocation_bytes = SpanOf<int64_t>(allocations, "bytes", &held);
-    columns.allocation_thread = SpanOf<int64_t>(allocations, "thread_id", &held);
-    columns.allocation_device = SpanOf<int8_t>(allocations, "device", &held);
-    const nb::object work = recorded.attr("device_work");
-    columns.work_start_ns = SpanOf<int64_t>(work, "start_ns", &held);
-    columns.work_end_ns = SpanOf<int64_t>(work, "end_ns", &held);
-    columns.work_name = SpanOf<uint32_t>(work, "name", &held);
-    columns.work_stream = SpanOf<uint32_t>(work, "stream", &held);
-    columns.work_operator = SpanOf<uint32_t>(work, "operator", &held);
-    columns.pairs = SpanOf<int64_t>(recorded, "pairs", &held);
-  }
-};
-
-profile::Metric<bool> MetricOf(const StatusPair& status) {
-  if (status.first.empty()) return true;
-  for (const Status one : {Status::kNotRequested, Status::kUnsupported, Status::kUnavailable}) {
-    if (status.first == StatusName(one)) return {one, status.second};
-  }
-  return {Status::kNotMeasured, status.second};
-}
-
-profile::Module ModuleOf(const nb::handle& entry) {
-  profile::Module module;
-  module.path = nb::cast<std::string>(entry.attr("path"));
-  module.also = nb::cast<std::vector<std::string>>(entry.attr("also"));
-  module.class_name = nb::cast<std::string>(entry.attr("class_name"));
-  const auto parent = nb::cast<int64_t>(entry.attr("parent"));
-  module.parent = parent < 0 ? profile::kNone : static_cast<uint32_t>(parent);
-  module.parameters = nb::cast<uint64_t>(entry.attr("parameters"));
-  module.chosen = nb::cast<bool>(entry.attr("chosen"));
-  module.not_covered = nb::cast<std::string>(entry.attr("not_covered"));
-  return module;
-}
 
 std::unique_ptr<ModuleRecording> StartRecording(uint32_t capacity) {
   auto recording = ModuleRecording::Start(capacity);
@@ -149,8 +88,10 @@ nb::dict EventsAsDict(const ModuleProfile& profile) {
 
 // The number of the module in the cells, or why it is not watched.
 std::pair<int64_t, std::string> Watch(const nb::object& module, const nb::object& function,
-                                      bool own) {
-  const WatchedModule watched = WatchModule(module.ptr(), function.ptr(), own);
+                                      bool own, std::optional<uint32_t> number,
+                                      const std::string& name) {
+  const WatchedModule watched =
+      WatchModule(module.ptr(), function.ptr(), own, number, record::InternName(name));
   if (watched.why != nullptr) return {-1, watched.why};
   return {watched.number, ""};
 }
@@ -158,7 +99,8 @@ std::pair<int64_t, std::string> Watch(const nb::object& module, const nb::object
 }  // namespace
 
 void BindProfile(nb::module_& module) {
-  module.def("watch_module", &Watch, nb::arg("module"), nb::arg("function"), nb::arg("own"));
+  module.def("watch_module", &Watch, nb::arg("module"), nb::arg("function"), nb::arg("own"),
+             nb::arg("number").none() = nb::none(), nb::arg("name") = "");
   module.def("unwatch_module", [](const nb::object& watched, const nb::object& function, bool own) {
     UnwatchModule(watched.ptr(), function.ptr(), own);
   });

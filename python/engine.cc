@@ -5,16 +5,21 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <tuple>
 
 #include "base/files.h"
 #include "formats/npy/npy.h"
+#include "from_python.h"
 #include "measure/engine.h"
 #include "measure/engine_registry.h"
 #include "measure/model_name.h"
 #include "measure/worker.h"
+#include "publish_operators.h"
+#include "record/ring_writer.h"
 
 namespace nb = nanobind;
 
@@ -111,6 +116,7 @@ class PythonEngine final : public measure::Engine {
   explicit PythonEngine(nb::object model) : loaded_(std::move(model)) {}
 
   Result<void> Start();
+  void TakeModuleFacts();
 
   [[nodiscard]] const profile::ModelFacts& model() const override { return model_; }
   [[nodiscard]] const profile::EngineFacts& engine() const override { return engine_; }
@@ -120,15 +126,9 @@ class PythonEngine final : public measure::Engine {
   [[nodiscard]] std::vector<TensorSpec> inputs() const override { return inputs_; }
   [[nodiscard]] std::vector<measure::BundledCase> bundled_cases() const override { return cases_; }
   Result<void> SetInputs(std::vector<Tensor> inputs) override;
-  Result<void> PrepareObserved() override {
-    return Catch("", [&] { loaded_.attr("prepare_observed")(); });
-  }
-  Result<void> BeforeObservedRun() override {
-    return Catch("", [&] { loaded_.attr("before_observed")(); });
-  }
-  Result<void> AfterObservedRun() override {
-    return Catch("", [&] { loaded_.attr("after_observed")(); });
-  }
+  Result<void> PrepareObserved() override { return {}; }
+  Result<void> BeforeObservedRun() override;
+  Result<void> AfterObservedRun() override;
   Result<void> Run(const measure::RunView& view) override;
   Result<std::vector<Tensor>> Outputs(bool observed) override;
 
@@ -136,7 +136,8 @@ class PythonEngine final : public measure::Engine {
   nb::object loaded_;  // a LoadedModel
   // What a run calls, and with what.
   nb::object function_, arguments_, keywords_, synchronize_;
-  nb::object results_[2];  // of the last run that was not observed, and of the last that was
+  nb::object results_[2];    // of the last run that was not observed, and of the last that was
+  uint64_t run_begins_ = 0;  // in the ring, of the observed run that goes on
   profile::ModelFacts model_;
   profile::EngineFacts engine_;
   std::vector<TensorSpec> inputs_;
@@ -155,6 +156,11 @@ Result<void> PythonEngine::Start() {
     engine_.version = nb::cast<std::string>(facts[0]);
     engine_.backends = nb::cast<std::vector<std::string>>(facts[1]);
     engine_.threads = nb::cast<int64_t>(facts[2]);
+    model_.notes = nb::cast<std::vector<std::string>>(loaded_.attr("notes"));
+    for (const nb::handle node : loaded_.attr("tree")) {
+      model_.modules.tree.push_back(ModuleOf(node));
+    }
+    TakeModuleFacts();
     return nb::cast<std::string>(loaded_.attr("file"));
   });
   if (!started) return tl::unexpected(started.error());
@@ -164,6 +170,50 @@ Result<void> PythonEngine::Start() {
   model_.sha256 = base::Sha256Hex(file->bytes());
   model_.instructions = {Status::kUnsupported, "PyTorch has no list of them"};
   return file->Whole();
+}
+
+void PythonEngine::TakeModuleFacts() {
+  profile::ModuleFacts& facts = model_.modules;
+  facts.operators = MetricOf(nb::cast<StatusPair>(loaded_.attr("operators")));
+  facts.device = MetricOf(nb::cast<StatusPair>(loaded_.attr("device")));
+  facts.memory = {Status::kNotRequested, "inferprobe.profile(model, memory=True) records it"};
+  facts.not_covered.clear();
+  for (const auto& [what, why] : nb::cast<std::vector<StatusPair>>(loaded_.attr("not_covered"))) {
+    facts.not_covered.push_back({what, why});
+  }
+}
+
+Result<void> PythonEngine::BeforeObservedRun() {
+  record::ThreadRing* ring = record::AttachThread();
+  run_begins_ = ring == nullptr ? 0 : ring->head;
+  return Catch("", [&] { loaded_.attr("before_observed")(); });
+}
+
+// Which modules were called is read back from the ring: what the tables say of the others.
+Result<void> PythonEngine::AfterObservedRun() {
+  return Catch("", [&] {
+    const nb::object recorded = loaded_.attr("end_observed")();
+    record::ThreadRing* ring = record::AttachThread();
+    std::set<uint32_t> called;
+    for (uint64_t at = run_begins_; ring != nullptr && at < ring->head; ++at) {
+      const record::Cell& cell = ring->cells[at & ring->mask];
+      if (record::TypeOf(cell) != record::CellType::kModuleCall) continue;
+      called.insert(record::Info24(cell) & ~record::kModuleRaised);
+    }
+    if (!recorded.is_none() && ring != nullptr) {
+      const Columns columns(recorded);
+      const std::optional<double> error_ns = PublishOperators(columns.columns, ring);
+      profile::Metric<double>& known = model_.modules.clock_error_ns;
+      if (error_ns) known = known ? std::max(*known, *error_ns) : *error_ns;
+      loaded_.attr("placed")(error_ns.has_value());
+    }
+    if (nb::cast<bool>(loaded_.attr("says_more")(std::vector(called.begin(), called.end())))) {
+      for (size_t i = 0; const nb::handle node : loaded_.attr("tree")) {
+        model_.modules.tree[i++] = ModuleOf(node);
+      }
+      TakeModuleFacts();
+    }
+  });
 }
 
 profile::MemoryFacts PythonEngine::memory() const {

@@ -34,13 +34,14 @@ PyObject* CallWatched(PyObject* function, PyObject* const* args, size_t count_an
     return g_original(function, args, count_and_flag, names);
   }
   const uint32_t number = entry->number;  // the table may change during the call
+  const uint32_t name = entry->name;
   const record::OpenedSlice slice = record::OpenSlice(ring);
   const uint64_t start = NowTicks();
   PyObject* result = g_original(function, args, count_and_flag, names);
   const uint64_t end = NowTicks();
   record::CloseSlice(ring, slice);
   const uint32_t raised = result == nullptr ? record::kModuleRaised : 0;
-  record::Publish(ring, {start, end, 0, slice.id, slice.parent,
+  record::Publish(ring, {start, end, name, slice.id, slice.parent,
                          record::PackInfo(record::CellType::kModuleCall, number | raised)});
   return result;
 }
@@ -98,7 +99,8 @@ const char* Take(PyObject* function, vectorcallfunc ours) {
 
 }  // namespace
 
-WatchedModule WatchModule(PyObject* module, PyObject* function, bool own) {
+WatchedModule WatchModule(PyObject* module, PyObject* function, bool own,
+                          std::optional<uint32_t> number, uint32_t name) {
   if (const char* why = WhyNotFunction(function)) return {0, why};
   PyObject* key = own ? function : module;
   const WatchTable::Entry* known = g_modules.Find(key);
@@ -109,7 +111,8 @@ WatchedModule WatchModule(PyObject* module, PyObject* function, bool own) {
     }
     return {g_modules.Add(key, function, 0).number, nullptr};
   }
-  if (g_next_number == record::kMostModules) return {0, "too many modules are watched"};
+  if (number.value_or(g_next_number) >= record::kMostModules)
+    return {0, "too many modules are watched"};
   if (const char* why = Take(function, own ? CallWatched<true> : CallWatched<false>)) {
     return {0, why};
   }
@@ -117,7 +120,7 @@ WatchedModule WatchModule(PyObject* module, PyObject* function, bool own) {
   FunctionUse& use = g_functions[function];
   if (use.modules++ == 0) Py_INCREF(function);
   if (own) use.own_of = module;
-  return {g_modules.Add(key, function, g_next_number++).number, nullptr};
+  return {g_modules.Add(key, function, number ? *number : g_next_number++, name).number, nullptr};
 }
 
 void UnwatchModule(PyObject* module, PyObject* function, bool own) {

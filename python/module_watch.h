@@ -13,6 +13,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace inferprobe::python {
 
@@ -23,8 +24,10 @@ struct WatchedModule {
 
 // Watches `module`, or counts one more who does. `function` is what runs when it is called: a
 // Python function. `own`: it is the instance's own and is not given the module as first argument.
-// Never leaves a Python error behind.
-WatchedModule WatchModule(PyObject* module, PyObject* function, bool own);
+// `number` and `name` (as record::InternName has it): for the cells, where nobody else watches;
+// else the next one, and none. Never leaves a Python error behind.
+WatchedModule WatchModule(PyObject* module, PyObject* function, bool own,
+                          std::optional<uint32_t> number = {}, uint32_t name = 0);
 
 // Takes back one WatchModule() of the same arguments that was not refused.
 void UnwatchModule(PyObject* module, PyObject* function, bool own);

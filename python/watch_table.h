@@ -24,6 +24,7 @@ class WatchTable {
     const void* function = nullptr;
     uint32_t number = 0;
     uint32_t references = 0;
+    uint32_t name = 0;  // in the recorder's table
   };
 
   // nullptr: not there. The entry stays where it is until the table changes.
@@ -36,12 +37,12 @@ class WatchTable {
   }
 
   // Precondition: key is not nullptr. Of one that is there only the references change.
-  const Entry& Add(const void* key, const void* function, uint32_t number) {
+  const Entry& Add(const void* key, const void* function, uint32_t number, uint32_t name = 0) {
     // Never more than half full: a look-up ends soon.
     if ((size_ + 1) * 2 > entries_.size()) Grow();
     Entry& entry = Slot(key);
     if (entry.key == nullptr) {
-      entry = {key, function, number, 0};
+      entry = {key, function, number, 0, name};
       ++size_;
     }
     ++entry.references;

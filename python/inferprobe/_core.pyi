@@ -32,6 +32,10 @@ def perf(
 ) -> tuple[str, str]:
     """Measures; returns the result JSON and the tables for people."""
 
+def publish_operators(recorded: Recorded) -> float | None:
+    """Into the calling thread's ring; by how much their times may be off, in ns. None: torch's clock
+    and ours never agreed, and there are none."""
+
 def run_worker(plugin: object) -> int:
     """Serves the parent process that started this one; returns the exit code."""
 
@@ -74,7 +78,9 @@ class ModuleProfile:
     def save_trace(self, path: str, force: bool) -> None: ...
     def events(self) -> dict[str, list[Any]]: ...
 
-def watch_module(module: Any, function: Any, own: bool) -> tuple[int, str]:
+def watch_module(
+    module: Any, function: Any, own: bool, number: int | None = None, name: str = ""
+) -> tuple[int, str]:
     """The number of the module's calls, or -1 and why they are not watched."""
 
 def unwatch_module(module: Any, function: Any, own: bool) -> None: ...

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_CALLS = 2**26
+DIRECT_CALLS = (
+    "calls of forward itself, m.forward(x)",
+    "Python 3.11 makes them without asking: call the module, m(x)",
+)
 _LATER = Status(
     "unavailable",
     "torch's profiler serves another profile that is still running: operators come when it ends",
@@ -347,16 +351,11 @@ class ModuleProfile:
         assert self._native is not None and self._window is not None
         operators, memory, device = self._status()
         called = set(self._native.called(self._window))
-        not_covered = _describe_uncalled(self._tree, called)
+        not_covered = describe_uncalled(self._tree, called)
         if self._recorded is not None:
             not_covered += self._recorded.not_covered
         if sys.version_info < (3, 12):
-            not_covered.append(
-                (
-                    "calls of forward itself, m.forward(x)",
-                    "Python 3.11 makes them without asking: call the module, m(x)",
-                )
-            )
+            not_covered.append(DIRECT_CALLS)
         return _core.make_profile(
             recording=self._native,
             window=self._window,
@@ -371,7 +370,7 @@ class ModuleProfile:
         )
 
 
-def _describe_uncalled(tree: list[Node], called: set[int]) -> list[tuple[str, str]]:
+def describe_uncalled(tree: list[Node], called: set[int]) -> list[tuple[str, str]]:
     """Why modules that are inside of what ran were not called themselves."""
     running = [node.number in called for node in tree]
     below = list(running)  # it or something in it was called

@@ -22,10 +22,21 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from inferprobe import _torch_archive, _torch_inputs
+from inferprobe import (
+    _core,
+    _module_tree,
+    _profile,
+    _torch_archive,
+    _torch_inputs,
+    _torch_profiler,
+)
 from inferprobe._error import Error
 from inferprobe._torch_inputs import Form, Slot, TensorBytes
+from inferprobe._torch_profiler import NOT_REQUESTED, Status
 from inferprobe._worker import exception_text
+
+
+_MODE = "in evaluation mode (model.eval()), under torch.inference_mode()"
 
 
 class TorchPlugin:
@@ -61,7 +72,7 @@ class TorchPlugin:
                 loaded = _load_script(file, method)
         loaded.path = path
         loaded.file = file
-        loaded.observes = level != "off"
+        loaded.look_at(level)
         return loaded
 
 
@@ -88,8 +99,13 @@ class LoadedModel:
         self.method = method
         self.methods = list(methods) or [method]
         self.module = module
-        self.observes = True
-        self.notes: list[tuple[str, str]] = []
+        self.notes: list[str] = []
+        self.hidden: list[tuple[str, str]] = []  # (what, why): there is no tree of modules
+        self.tree: list[_module_tree.Node] = []
+        self.operators = self.device = NOT_REQUESTED
+        self.not_covered: list[tuple[str, str]] = []
+        self._observes = self._called = self._news = False
+        self._started: _torch_profiler.Started | None = None
         self.outputs: list[tuple[str, str, list[int]]] = []
         self._inference: Any = None
         self._form = form
@@ -141,14 +157,76 @@ class LoadedModel:
         ]
         return contents
 
-    def prepare_observed(self) -> None:
-        pass
+    def look_at(self, level: str) -> None:
+        """What observed runs shall see."""
+        if level == "off":
+            self.operators = self.device = Status("not_requested", "--level off looks at nothing")
+            self.not_covered = [("modules", "--level off looks at nothing")]
+            return
+        self._observes = True
+        self.operators = self.device = _torch_profiler.RECORDED
+        if self.module is not None and not self.hidden:
+            self.tree = _module_tree.walk(self.module)
+            for node in self.tree:
+                _module_tree.find_forward(node, torch.nn.Module.forward, torch.jit.ScriptModule)
+        self.not_covered = list(self.hidden)
 
     def before_observed(self) -> None:
-        pass
+        if not self._observes:
+            return
+        # Its number is its place in the tree. Between observed runs nothing is watched: runs that
+        # are not observed are those of the model alone.
+        for place, node in enumerate(self.tree):
+            if node.function is not None:
+                name = f"{node.path} {node.class_name}".lstrip()
+                number, why = _core.watch_module(
+                    node.module, node.function, node.own, place, name
+                )
+                node.number = number
+                node.not_covered = why
+        self._started = _torch_profiler.start(memory=False)
 
-    def after_observed(self) -> None:
-        pass
+    def end_observed(self) -> _torch_profiler.Recorded | None:
+        if self._started is None:
+            return None
+        recorded = self._started.stop()
+        self._started = None
+        for node in self.tree:
+            if node.number >= 0:
+                _core.unwatch_module(node.module, node.function, node.own)
+        self._note(recorded)
+        return None if recorded.operators_status.why else recorded
+
+    def _note(self, recorded: _torch_profiler.Recorded) -> None:
+        """A run without operators is said, also when others have them."""
+        for name, status in (
+            ("operators", recorded.operators_status),
+            ("device", recorded.device_status),
+        ):
+            if status.why and getattr(self, name) != status:
+                setattr(self, name, status)
+                self._news = True
+        for what in recorded.not_covered:
+            if what not in self.not_covered:
+                self.not_covered.append(what)
+                self._news = True
+
+    def placed(self, agreed: bool) -> None:
+        """Whether the operators that came last found their place in our time."""
+        if not agreed:
+            self.operators = Status("unavailable", "torch's clock and ours did not agree")
+            self._news = True
+
+    def says_more(self, called: list[int]) -> bool:
+        """Whether what is known of the modules has changed. `called`: numbers, in this run."""
+        if not self._called:
+            self._called = True
+            self._news = True
+            self.not_covered += _profile.describe_uncalled(self.tree, set(called))
+            if self.tree and sys.version_info < (3, 12):
+                self.not_covered.append(_profile.DIRECT_CALLS)
+        news, self._news = self._news, False
+        return news
 
 
 def _split(path: str) -> tuple[str, str]:
@@ -176,11 +254,9 @@ def _load_factory(file: str, name: str, method: str) -> LoadedModel:
     if module is not None:
         try:
             module.eval()
-            notes.append(("mode", "evaluation (model.eval()), under torch.inference_mode()"))
+            notes.append(_MODE)
         except NotImplementedError:  # of a module that was exported
-            notes.append(
-                ("mode", "as it was made (it has no eval()), under torch.inference_mode()")
-            )
+            notes.append("it has no eval() and runs as it was made, under torch.inference_mode()")
     target = _method(made, method, name)
     signature = _signature(made.forward if method == "forward" and module is not None else target)
     form = None
@@ -190,6 +266,8 @@ def _load_factory(file: str, name: str, method: str) -> LoadedModel:
         target, format="pytorch", method=method, form=form, signature=signature, module=module
     )
     loaded.notes = notes
+    if module is None:
+        loaded.hidden = [("modules", f"{name} gave {type(made).__name__}, no torch.nn.Module")]
     return loaded
 
 
@@ -282,9 +360,9 @@ def _load_script(file: str, method: str) -> LoadedModel:
         signature=inspect.Signature(parameters),
         methods=methods,
     )
-    loaded.notes = [
-        ("modules", "TorchScript runs without Python: calls of its modules cannot be watched"),
-        ("mode", "evaluation (model.eval()), under torch.inference_mode()"),
+    loaded.notes = [_MODE]
+    loaded.hidden = [
+        ("modules", "TorchScript runs without Python: calls of its modules cannot be watched")
     ]
     return loaded
 
@@ -316,17 +394,12 @@ def _load_package(file: str, archive: _torch_archive.Archive, method: str) -> Lo
         form=_package_form(tree, package),
         methods=models,
     )
-    loaded.notes = [
-        ("modules", "AOTInductor compiled them: there is no module left at run time"),
-        ("parallel loops", "its OpenMP regions are not looked at"),
-    ]
+    loaded.hidden = [("modules", "AOTInductor compiled them: no module is left at run time")]
+    loaded.notes = ["not seen: modules (they are compiled), and the program's OpenMP regions"]
     if not package.kernels_profiled:
         loaded.notes.append(
-            (
-                "fused kernels",
-                "it was compiled without their profiling: compile it with "
-                'inductor_configs={"cpp.enable_kernel_profile": True}',
-            )
+            "not seen: fused kernels, as it was compiled without their profiling; compile it with "
+            'inductor_configs={"cpp.enable_kernel_profile": True}'
         )
     return loaded
 

@@ -48,7 +48,7 @@ INFERPROBE_WIRE(Module, path, also, class_name, parent, parameters, chosen, not_
 INFERPROBE_WIRE(NotCovered, what, why)
 INFERPROBE_WIRE(ModuleFacts, tree, operators, memory, device, clock_error_ns, not_covered)
 INFERPROBE_WIRE(ModelFacts, path, format, method, methods, sha256, bytes, inputs, outputs,
-                instructions, delegates, instruction_names, instruction_delegates, modules)
+                instructions, delegates, instruction_names, instruction_delegates, modules, notes)
 INFERPROBE_WIRE(EngineFacts, name, title, version, backends, threads)
 INFERPROBE_WIRE(MemoryFacts, planned_bytes, planned_buffers, method_allocations, method_bytes,
                 run_allocations, run_bytes, peak_rss_bytes)

@@ -86,7 +86,9 @@ TEST(Wire, ModulesArriveWhole) {
   facts.memory = {profile::Status::kNotRequested, "memory=True"};
   facts.device = false;
   facts.clock_error_ns = 0.5;
+  loaded.model.notes = {"in evaluation mode"};
   facts.not_covered = {{"replicas", "they are other modules"}};
+  EXPECT_EQ(RoundTrip(loaded).model.notes, loaded.model.notes);
   const profile::ModuleFacts back = RoundTrip(loaded).model.modules;
   ASSERT_EQ(back.tree.size(), 2U);
   EXPECT_EQ(back.tree[0].class_name, "Net");

@@ -39,6 +39,7 @@ struct ModelFacts {
   // Index into `delegates` of each instruction, -1 where it calls none; empty: not known.
   std::vector<int32_t> instruction_delegates;
   ModuleFacts modules;
+  std::vector<std::string> notes;  // how it is run, what is hidden in it
 };
 
 struct EngineFacts {
