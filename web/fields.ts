@@ -57,6 +57,7 @@ export const fields: readonly Field[] = [
   { path: "model.delegates[].backend", key: "backend", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Name of the backend." },
   { path: "model.delegates[].blob_bytes", key: "blob_bytes", unit: "bytes", kind: null, clock: null, mayBeMissing: false, description: "Its data inside the program." },
   { path: "model.delegates[].engine_id", key: "engine_id", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Content hash and ordinal." },
+  { path: "model.notes", key: "notes", unit: null, kind: null, clock: null, mayBeMissing: false, description: "How the model is run, and what is hidden in it; absent where there is nothing to say." },
   { path: "engine", key: "engine", unit: null, kind: null, clock: null, mayBeMissing: false, description: "What ran it." },
   { path: "engine.name", key: "name", unit: null, kind: null, clock: null, mayBeMissing: false, description: "e.g. executorch." },
   { path: "engine.title", key: "title", unit: null, kind: null, clock: null, mayBeMissing: false, description: "As its makers write it." },

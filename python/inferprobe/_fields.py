@@ -439,6 +439,15 @@ FIELDS: tuple[Field, ...] = (
         "Content hash and ordinal.",
     ),
     Field(
+        "model.notes",
+        "notes",
+        None,
+        None,
+        None,
+        False,
+        "How the model is run, and what is hidden in it; absent where there is nothing to say.",
+    ),
+    Field(
         "engine",
         "engine",
         None,

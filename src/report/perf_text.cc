@@ -139,6 +139,7 @@ void AddDisturbances(const PerfResult& result, Lines& lines) {
 
 void AddHeader(const PerfResult& result, Lines& lines) {
   lines.Add("model", ModelText(result));
+  for (const std::string& note : result.model.notes) lines.Add("note", note);
   lines.Add("machine", MachineText(result));
   lines.Add("measured", MeasuredText(result));
   for (const profile::ProcessResult& process : result.processes) {
@@ -229,6 +230,10 @@ std::string PerturbationText(const profile::Perturbation& perturbation) {
 }
 
 std::string MemoryText(const profile::MemoryFacts& memory) {
+  // Of an engine that plans and counts nothing.
+  const bool has_plan =
+      memory.planned_bytes || memory.planned_bytes.missing().status != Status::kUnsupported;
+  if (!has_plan) return fmt::format("peak {}", Bytes(memory.peak_rss_bytes));
   return fmt::format("planned {} · load {} allocations, {} · a run {} allocations, {} · peak {}",
                      Bytes(memory.planned_bytes), Count(memory.method_allocations),
                      Bytes(memory.method_bytes), Count(memory.run_allocations),

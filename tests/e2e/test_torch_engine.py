@@ -123,6 +123,54 @@ def test_trace_and_result_are_shown_again(run: Run) -> None:
         assert "PyTorch 2" in shown.stdout
 
 
+def test_observed_runs_show_modules_and_their_operators(run: Run, tmp_path: Path) -> None:
+    done = run("perf", f"{MODELS}:with_example", *LENGTH, "--trace", "t.pftrace", "--output",
+               "r.json", "--all")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = load(tmp_path / "r.json")
+    rows = {row["module_path"]: row for row in result["modules"]}
+    assert list(rows) == ["", "first", "second"]
+    assert [row["calls"] for row in rows.values()] == [5, 5, 5]
+    for row in rows.values():
+        assert row["total_ns"] == row["self_ns"] + row["operators_ns"] + row["children_ns"]
+    assert rows[""]["children_ns"] == rows["first"]["total_ns"] + rows["second"]["total_ns"]
+    names = [operator["name"] for operator in rows["first"]["operators"]]
+    assert {"aten::linear", "aten::addmm"} <= set(names)
+    assert [one["name"] for one in rows[""]["operators"]][0] == "aten::relu"
+    by_id = {row["id"]: row for row in result["ops"]}
+    (linear,) = (row for row in result["ops"] if row["name"] == "first Linear")
+    assert by_id[linear["parent"]]["name"] == "Net"
+    shown = run("show", "t.pftrace", "--all").stdout
+    assert "first" in shown and "aten::addmm" in shown
+    events = run("show", "t.pftrace", "--events", "--format", "csv").stdout
+    assert "first Linear" in events
+
+
+def test_level_off_looks_at_nothing(perf: Any) -> None:
+    result = perf(f"{MODELS}:with_example", "--level", "off")
+    assert "--level off" in result["modules"]["hint"]
+    assert [row["type"] for row in result["ops"]] == ["method", "unattributed"]
+
+
+def test_a_compiled_package_hides_its_modules_and_shows_its_kernels(
+    perf: Any, packages: Path
+) -> None:
+    result = perf(packages / "plain.pt2")
+    assert "AOTInductor compiled them" in result["modules"]["hint"]
+    assert any("cpp.enable_kernel_profile" in note for note in result["model"]["notes"])
+    assert any("OpenMP" in note for note in result["model"]["notes"])
+    assert not any("fused" in row["name"] for row in result["ops"])
+    profiled = perf(packages / "profiled.pt2")
+    assert any("fused" in row["name"] for row in profiled["ops"])
+    assert not any("enable_kernel_profile" in note for note in profiled["model"]["notes"])
+
+
+def test_torchscript_shows_operators(perf: Any, packages: Path) -> None:
+    result = perf(packages / "script.pt", "--shape", "x=2x8")
+    assert "cannot be watched" in result["modules"]["hint"]
+    assert any(row["name"] == "aten::addmm" for row in result["ops"])
+
+
 def test_a_compiled_package(perf: Any, packages: Path) -> None:
     result = perf(packages / "plain.pt2")
     assert result["model"]["format"] == "aotinductor"

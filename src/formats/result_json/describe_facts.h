@@ -73,6 +73,9 @@ void DescribeModel(Archive& archive, Model& model) {
     each.Count(field::kBlobBytes, delegate.blob_bytes);
     each.Text(field::kEngineId, delegate.engine_id);
   });
+  if (archive.Optional(field::kNotes, !model.notes.empty())) {
+    archive.List(field::kNotes, model.notes);
+  }
 }
 
 template <class Archive, class Engine>
