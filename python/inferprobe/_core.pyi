@@ -33,8 +33,8 @@ def perf(
     """Measures; returns the result JSON and the tables for people."""
 
 def publish_operators(recorded: Recorded) -> float | None:
-    """Into the calling thread's ring; by how much their times may be off, in ns. None: torch's clock
-    and ours never agreed, and there are none."""
+    """Into the calling thread's ring; by how much their times may be off, in ns. None: torch's
+    clock and ours never agreed, and there are none."""
 
 def run_worker(plugin: object) -> int:
     """Serves the parent process that started this one; returns the exit code."""

@@ -35,7 +35,6 @@ from inferprobe._torch_inputs import Form, Slot, TensorBytes
 from inferprobe._torch_profiler import NOT_REQUESTED, Status
 from inferprobe._worker import exception_text
 
-
 _MODE = "in evaluation mode (model.eval()), under torch.inference_mode()"
 
 
@@ -168,7 +167,7 @@ class LoadedModel:
         if self.module is not None and not self.hidden:
             self.tree = _module_tree.walk(self.module)
             for node in self.tree:
-                _module_tree.find_forward(node, torch.nn.Module.forward, torch.jit.ScriptModule)
+                _module_tree.find_forward(node, torch.jit.ScriptModule)
         self.not_covered = list(self.hidden)
 
     def before_observed(self) -> None:
@@ -179,9 +178,7 @@ class LoadedModel:
         for place, node in enumerate(self.tree):
             if node.function is not None:
                 name = f"{node.path} {node.class_name}".lstrip()
-                number, why = _core.watch_module(
-                    node.module, node.function, node.own, place, name
-                )
+                number, why = _core.watch_module(node.module, node.function, node.own, place, name)
                 node.number = number
                 node.not_covered = why
         self._started = _torch_profiler.start(memory=False)

@@ -231,8 +231,8 @@ std::string PerturbationText(const profile::Perturbation& perturbation) {
 
 std::string MemoryText(const profile::MemoryFacts& memory) {
   // Of an engine that plans and counts nothing.
-  const bool has_plan =
-      memory.planned_bytes || memory.planned_bytes.missing().status != Status::kUnsupported;
+  const bool has_plan = memory.planned_bytes ||
+                        memory.planned_bytes.missing().status != profile::Status::kUnsupported;
   if (!has_plan) return fmt::format("peak {}", Bytes(memory.peak_rss_bytes));
   return fmt::format("planned {} · load {} allocations, {} · a run {} allocations, {} · peak {}",
                      Bytes(memory.planned_bytes), Count(memory.method_allocations),

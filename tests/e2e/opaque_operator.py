@@ -28,7 +28,7 @@ def unload() -> None:
     _library.opaque_engine_unload(_engine)
 
 
-@torch.library.custom_op("inferprobe_test::engine", mutates_args=())
+@torch.library.custom_op("inferprobe_test::engine", mutates_args=())  # type: ignore[untyped-decorator]
 def engine(x: torch.Tensor) -> torch.Tensor:
     y = x.clone()
     if _engine is not None:
@@ -36,7 +36,7 @@ def engine(x: torch.Tensor) -> torch.Tensor:
     return y
 
 
-@engine.register_fake
+@engine.register_fake  # type: ignore[untyped-decorator]
 def _(x: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(x)
 

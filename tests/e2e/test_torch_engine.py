@@ -128,15 +128,17 @@ def test_observed_runs_show_modules_and_their_operators(run: Run, tmp_path: Path
                "r.json", "--all")  # fmt: skip
     assert done.returncode == 0, done.stderr
     result = load(tmp_path / "r.json")
-    rows = {row["module_path"]: row for row in result["modules"]}
+    rows = {row["path"]: row for row in result["modules"]}
     assert list(rows) == ["", "first", "second"]
     assert [row["calls"] for row in rows.values()] == [5, 5, 5]
     for row in rows.values():
-        assert row["total_ns"] == row["self_ns"] + row["operators_ns"] + row["children_ns"]
-    assert rows[""]["children_ns"] == rows["first"]["total_ns"] + rows["second"]["total_ns"]
+        parts = ("self_cpu_ns", "operators_cpu_ns", "children_cpu_ns")
+        assert row["total_cpu_ns"] == sum(row[part] for part in parts)
+    inside = rows["first"]["total_cpu_ns"] + rows["second"]["total_cpu_ns"]
+    assert rows[""]["children_cpu_ns"] == inside
     names = [operator["name"] for operator in rows["first"]["operators"]]
     assert {"aten::linear", "aten::addmm"} <= set(names)
-    assert [one["name"] for one in rows[""]["operators"]][0] == "aten::relu"
+    assert rows[""]["operators"][0]["name"] == "aten::relu"
     by_id = {row["id"]: row for row in result["ops"]}
     (linear,) = (row for row in result["ops"] if row["name"] == "first Linear")
     assert by_id[linear["parent"]]["name"] == "Net"
@@ -318,7 +320,7 @@ def _started(command: str, tmp_path: Path, mark: Path) -> subprocess.Popen[str]:
         text=True,
     )
     deadline = time.monotonic() + 120
-    while not mark.exists() and time.monotonic() < deadline:
+    while not mark.exists() and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
     assert mark.exists()
     return process
