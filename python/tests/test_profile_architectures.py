@@ -70,7 +70,7 @@ def test_each_layer_of_alexnet_has_its_operators() -> None:
     model, inputs = alexnet()
     with torch.no_grad(), inferprobe.profile(model) as prof:
         model(*inputs)
-    shown = {row.path: {one.name for one in row.get("operators", ())} for row in prof.modules}
+    shown = {row.path: {one.name for one in row.operators} for row in prof.modules}
     for path, wanted in EXPECTED_OF_ALEXNET.items():
         assert shown[path] >= set(wanted), path
     # What the root calls itself is the root's.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@ using profile::ModuleRow;
 constexpr double kSmallShare = 0.005;
 constexpr size_t kMostSiblings = 20;
 constexpr size_t kMostNotes = 8;
+constexpr size_t kMostNames = 5;  // in one of them
 constexpr size_t kMostOutside = 3;
 constexpr size_t kWidestName = 120;
 constexpr size_t kWidestClass = 40;
@@ -262,22 +264,32 @@ std::string OutsideText(const ModuleReport& report, bool all) {
 }
 
 std::string NotCoveredText(const ModuleReport& report, bool fold) {
-  std::vector<std::pair<std::string_view, std::string_view>> hidden;
+  // What has one reason is one line, where it first stood.
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> reasons;
+  std::unordered_map<std::string_view, size_t> place;
+  const auto add = [&](std::string_view what, std::string_view why) {
+    const auto [at, fresh] = place.try_emplace(why, reasons.size());
+    if (fresh) reasons.push_back({why, {}});
+    reasons[at->second].second.push_back(what);
+  };
   for (const ModuleRow& row : report.rows) {
     if (row.facts.not_covered.empty()) continue;
-    hidden.emplace_back(row.facts.path.empty() ? row.facts.class_name : row.facts.path,
-                        row.facts.not_covered);
+    add(row.facts.path.empty() ? row.facts.class_name : row.facts.path, row.facts.not_covered);
   }
-  for (const profile::NotCovered& each : report.facts.not_covered) {
-    hidden.emplace_back(each.what, each.why);
-  }
-  const size_t most = fold && hidden.size() > kMostNotes + 1 ? kMostNotes : hidden.size();
+  for (const profile::NotCovered& each : report.facts.not_covered) add(each.what, each.why);
+  const size_t most = fold && reasons.size() > kMostNotes + 1 ? kMostNotes : reasons.size();
   std::string text;
   for (size_t i = 0; i < most; ++i) {
-    text += fmt::format("  not covered: {}: {}\n", NameText(hidden[i].first),
-                        base::TerminalText(hidden[i].second));
+    const auto& [why, names] = reasons[i];
+    const size_t named = names.size() > kMostNames + 1 ? kMostNames : names.size();
+    text += "  not covered: ";
+    for (size_t name = 0; name < named; ++name) {
+      text += (name == 0 ? "" : ", ") + NameText(names[name]);
+    }
+    if (named < names.size()) text += fmt::format(" and {} more", names.size() - named);
+    text += fmt::format(": {}\n", base::TerminalText(why));
   }
-  return text + MoreText(hidden.size() - most);
+  return text + MoreText(reasons.size() - most);
 }
 
 std::string Notes(const ModuleReport& report, const ModuleTextOptions& options) {

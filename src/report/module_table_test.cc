@@ -44,6 +44,20 @@ TEST(ModuleText, LooksAsItDid) {
                ModuleText(Sample("modules_on_device"), {.show_events = true}));
 }
 
+TEST(ModuleText, OneReasonIsOneLineThatNamesAFew) {
+  const PerfResult result = With("modules", [](ModuleReport& report) {
+    report.facts.not_covered.clear();
+    for (const char* what : {"a", "b", "c", "d", "e", "f", "g"}) {
+      report.facts.not_covered.push_back({what, "fused"});
+      if (*what == 'b') report.facts.not_covered.push_back({"x", "traced: it has no forward"});
+    }
+  });
+  const std::string text = ModuleText(result, {});
+  EXPECT_TRUE(Has(text, "  not covered: a, b, c, d, e and 2 more: fused\n"));
+  EXPECT_TRUE(Has(text, "  not covered: x: traced: it has no forward\n"));
+  EXPECT_EQ(text.find("fused"), text.rfind("fused"));
+}
+
 TEST(ModuleTable, LooksAsItDid) {
   ExpectGolden("modules.csv", PerfReport(Sample("modules"), Format::kCsv, {}));
   ExpectGolden("modules_on_device.md",

@@ -103,8 +103,8 @@ void DescribeModuleParent(Archive& archive, const ModulesBefore& before, Row& ro
 }
 
 template <class Archive, class Row>
-void DescribeModule(Archive& archive, const UsualReasons& recorded, const ModulesBefore& before,
-                    Row& row) {
+void DescribeModule(Archive& archive, const UsualReasons& recorded, bool operators,
+                    const ModulesBefore& before, Row& row) {
   archive.Count(field::kId, row.module);
   if constexpr (Archive::kReading) {
     if (!before.Ascends(row.module)) {
@@ -137,7 +137,8 @@ void DescribeModule(Archive& archive, const UsualReasons& recorded, const Module
   DescribeUnless(archive, usual.memory, field::kAllocatedBytes, row.allocated_bytes);
   DescribeUnless(archive, usual.memory, field::kFreedBytes, row.freed_bytes);
   archive.Count(field::kParameters, row.facts.parameters);
-  if (archive.Optional(field::kOperators, !row.operators.empty())) {
+  // Where they were recorded, a module without any has an empty list.
+  if (archive.Optional(field::kOperators, operators || !row.operators.empty())) {
     archive.Objects(field::kOperators, row.operators, [&](Archive& each, auto& op, size_t) {
       DescribeModuleOperator(each, recorded, op);
     });
@@ -183,9 +184,10 @@ void DescribeModules(Archive& archive, Modules& modules) {
     archive.Object(field::kModuleSummary, [&] { DescribeModuleSummary(archive, report); });
   }
   const UsualReasons usual(report.facts);
+  const bool operators = report.facts.operators.has_value();
   ModulesBefore before;
   archive.ObjectsOrStatus(field::kModules, rows, [&](Archive& each, auto& row, size_t) {
-    DescribeModule(each, usual, before, row);
+    DescribeModule(each, usual, operators, before, row);
     before.Add(row);
   });
   if constexpr (Archive::kReading) {
