@@ -41,6 +41,8 @@ constexpr const char* kPerfExamples = R"(Examples:
   inferprobe perf model.pte --etdump t.etdp           open it with executorch.devtools.Inspector
   inferprobe perf model.pte --processes 5 --output r.json
   inferprobe perf model.pte --regions                 which parallel loops leave cores idle
+  inferprobe perf net.py:make_net --shape x=1x3x64x64 a PyTorch module that a function makes
+  inferprobe perf model.pt2                           an AOTInductor package; .pt: TorchScript
 
 Latency comes from a loop without profiling. Operators come from a profiled one; what profiling
 costs is measured and printed. By default at least 100 runs and 1 s, until the median is known to
@@ -123,7 +125,7 @@ void AddFormat(CLI::App* command, std::string* format) {
 // Which model, and what it is fed with.
 void AddModelFlags(CLI::App* command, measure::PerfOptions* options) {
   // Checked after parsing: CLI11 would name a missing MODEL before an unknown flag.
-  command->add_option("MODEL", options->model, "The model's file");
+  command->add_option("MODEL", options->model, "The model's file, or FILE.py:FUNCTION");
   command->add_option("--engine", options->engine, "Engine; default: by the file's content");
   command->add_option("--method", options->method, "Method to run")->capture_default_str();
   command
