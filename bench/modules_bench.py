@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import random
@@ -114,7 +115,8 @@ WAYS: dict[str, Way] = {
     "torch.profiler": torch_profiler,
     "hooks": hooks,
 }
-SLOW = {"torchprof": torchprof}
+# A way of the past, which needs to be installed.
+SLOW = {"torchprof": torchprof} if importlib.util.find_spec("torchprof") else {}
 
 
 def turn(model: nn.Module, x: torch.Tensor, way: Way, runs: int) -> tuple[float, object]:
@@ -181,6 +183,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     os.environ["KINETO_LOG_LEVEL"] = "9"  # else two lines on stderr for each profiler
+    if not SLOW:
+        print("torchprof is not installed: there are no rows of it", file=sys.stderr)
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     with torch.inference_mode():

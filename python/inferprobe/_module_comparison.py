@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inferprobe._error import Error
-from inferprobe._module_views import depths_of, pandas_or_error, time_text, value_of
+from inferprobe._module_views import (
+    depths_of,
+    losses_of,
+    outermost_calls,
+    pandas_or_error,
+    time_text,
+    value_of,
+)
 from inferprobe._result import Metric
 
 if TYPE_CHECKING:
@@ -29,7 +36,7 @@ class ModuleChange:
     path: str
     class_name: str
     calls: tuple[int, int]
-    total_ns: tuple[int | None, int | None]  # of a call: the mean
+    total_ns: tuple[int | None, int | None]  # of a call: the mean; see ModuleComparison
     ratio: float | None  # of the means; None: one has no call, or was not measured
     only_in: str | None  # "base" or "new"; None: in both
     depth: int
@@ -38,11 +45,16 @@ class ModuleChange:
 class ModuleComparison:
     """The modules of two profiles: `for change in comparison`, or `print(comparison)`.
 
-    Times are of a call, so that profiles of different numbers of runs can be compared.
+    Times are of a call, so that profiles of different numbers of runs can be compared. A call of a
+    module inside of another one of the same module is in that one's time: it is no call of its own.
+    notes: what the rows do not say, each a line below the table.
     """
 
-    def __init__(self, base: Sequence[Section], new: Sequence[Section]) -> None:
+    def __init__(
+        self, base: Sequence[Section], new: Sequence[Section], notes: Sequence[str] = ()
+    ) -> None:
         self._changes = list(_changes(base, new))
+        self.notes = list(notes)
 
     def __iter__(self) -> Iterator[ModuleChange]:
         return iter(self._changes)
@@ -98,8 +110,10 @@ class ModuleComparison:
             ).rstrip()
             for line in lines
         ]
-        text.insert(0, "modules of two profiles (host wall, mean of a call; one sample of each)")
-        return "\n".join(text)
+        text.insert(
+            0, "modules of two profiles (host wall, mean of an outermost call; one sample of each)"
+        )
+        return "\n".join([*text, *(f"  {note}" for note in self.notes)])
 
 
 def rows_of(result: Result) -> Sequence[Section]:
@@ -109,6 +123,15 @@ def rows_of(result: Result) -> Sequence[Section]:
         raise Error("invalid_argument", f"there are no modules to compare: {rows}")
     modules: Sequence[Section] = rows
     return modules
+
+
+def bends_of(name: str, result: Result) -> list[str]:
+    """What bends the figures of one of the two."""
+    raised = sum(row.get("raised", 0) for row in rows_of(result))
+    notes = [f"{name}: {line}" for line in losses_of(result)]
+    if raised:
+        notes.append(f"{name}: {raised:,} calls ended by an exception, maybe early")
+    return notes
 
 
 def _changes(base: Sequence[Section], new: Sequence[Section]) -> Iterator[ModuleChange]:
@@ -135,7 +158,10 @@ def _changes(base: Sequence[Section], new: Sequence[Section]) -> Iterator[Module
 
 def _mean(row: Section | None) -> int | None:
     total = value_of(row.total_cpu_ns) if row is not None else None
-    return round(total / row.calls) if row is not None and total is not None and row.calls else None
+    if row is None or total is None or not row.calls:
+        return None
+    mean: int = round(total / outermost_calls(row))
+    return mean
 
 
 def _merged(base: list[str], new: list[str]) -> list[str]:

@@ -35,6 +35,8 @@ class Node:
     function: Any = None
     own: bool = False
     compiled: bool = False  # it, or what it is in, runs as compiled code
+    container: bool = False  # it has no forward: nobody calls it
+    in_flight: str = ""  # what the profile's begin or end did to a call of its function
 
 
 def walk(model: Any) -> list[Node]:
@@ -169,6 +171,10 @@ def find_forward(node: Node, script_module: type) -> None:
         forward = next(
             (vars(c)["forward"] for c in type(module).__mro__ if "forward" in vars(c)), None
         )
+    # What torch gives to classes without one: ModuleList, ParameterList, ModuleDict.
+    if getattr(forward, "__name__", "") == "_forward_unimplemented":
+        node.container = True
+        return
     if not isinstance(forward, types.FunctionType):
         kind = "missing" if forward is None else f"a {type(forward).__name__}, no Python function"
         node.not_covered = f"its forward is {kind}"

@@ -16,7 +16,7 @@ from inferprobe._result import Metric
 if TYPE_CHECKING:
     import pandas as pd
 
-    from inferprobe._result import Section
+    from inferprobe._result import Result, Section
 
 # Figures of a row, in the order of columns. Those that no row has are left out.
 FIGURES = (
@@ -41,6 +41,40 @@ def value_of(figure: Any) -> Any:
     return figure.value if isinstance(figure, Metric) else figure
 
 
+def outermost_calls(row: Section) -> int:
+    """Of its calls those that its total is of: not inside of a call of the same module."""
+    calls: int = row.get("outermost_calls", row.calls)
+    return calls
+
+
+def losses_of(result: Result) -> list[str]:
+    """What is missing in the result, a line for each kind."""
+    return [
+        f"{loss.value:,} {loss.name}: {loss.advice}"
+        for loss in result.statistics
+        if loss.severity == "data_loss" and loss.value
+    ]
+
+
+def notes_of(result: Result) -> list[str]:
+    """What the rows do not say, a line each: losses, what was not covered, and why no operators."""
+    notes = losses_of(result)
+    hidden: dict[str, list[str]] = {}  # by reason
+    for row in result.modules:
+        if "not_covered" in row:
+            hidden.setdefault(row.not_covered, []).append(row.path or row["class"])
+    for each in result.module_summary.not_covered:
+        hidden.setdefault(each.why, []).append(each.what)
+    for why, names in hidden.items():
+        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+        notes.append(f"not covered: {', '.join(names[:3])}{more}: {why}")
+    for name in ("operators", "memory", "device"):
+        status = result.module_summary[name]
+        if not status and status.why != "not_requested":
+            notes.append(f"{name}: {status}")
+    return notes
+
+
 def measured_figures(rows: Iterable[Section]) -> list[str]:
     """Those figures that some row has."""
     found = {name for row in rows for name in FIGURES if value_of(row.get(name)) is not None}
@@ -55,11 +89,16 @@ def to_pandas(rows: Sequence[Section]) -> pd.DataFrame:
         "class": pandas.Series([row["class"] for row in rows], dtype="str"),
         "parent": pandas.Series([row.get("parent") for row in rows], dtype="object"),
         "calls": pandas.Series([row.calls for row in rows], dtype="Int64"),
+        "outermost_calls": pandas.Series([outermost_calls(row) for row in rows], dtype="Int64"),
+        "raised": pandas.Series([row.get("raised", 0) for row in rows], dtype="Int64"),
     }
     for name in figures:
         kind = "Float64" if name == "share" else "Int64"
         content[name] = pandas.Series([value_of(row.get(name)) for row in rows], dtype=kind)
     content["parameters"] = pandas.Series([row.parameters for row in rows], dtype="Int64")
+    if any("not_covered" in row for row in rows):
+        reasons = [row.get("not_covered") for row in rows]
+        content["not_covered"] = pandas.Series(reasons, dtype="object")
     frame: pd.DataFrame = pandas.DataFrame(content)
     frame.index = pandas.Index([row.path for row in rows], name="path")
     return frame
@@ -96,6 +135,7 @@ def pandas_or_error() -> Any:
 
 _HEADS = {
     "calls": "calls",
+    "raised": "raised",
     "self_cpu_ns": "self",
     "operators_cpu_ns": "operators",
     "total_cpu_ns": "total",
@@ -113,11 +153,15 @@ _HEADS = {
 _CELL = "padding:1px 8px;white-space:nowrap;text-align:"
 
 
-def to_html(rows: Sequence[Section], caption: str) -> str:
-    """A table for a notebook: no script, no style of the page's, nothing that is loaded."""
+def to_html(rows: Sequence[Section], caption: str, notes: Sequence[str] = ()) -> str:
+    """A table for a notebook: no script, no style of the page's, nothing that is loaded.
+
+    notes: what the rows do not say, each a line below it.
+    """
     if not rows:
         return f"<p>{html.escape(caption)}</p>"
-    shown = ["calls", *(n for n in measured_figures(rows) if n in _HEADS), "parameters"]
+    raised = ["raised"] if any(row.get("raised") for row in rows) else []
+    shown = ["calls", *raised, *(n for n in measured_figures(rows) if n in _HEADS), "parameters"]
     depths = depths_of(rows)
     heads = "".join(f'<th style="{_CELL}right">{_HEADS[name]}</th>' for name in shown)
     parts = [
@@ -127,7 +171,7 @@ def to_html(rows: Sequence[Section], caption: str) -> str:
         f"{heads}</tr></thead><tbody>",
     ]
     for row, depth in zip(rows, depths, strict=True):
-        cells = "".join(_html_cell(name, row.get(name)) for name in shown)
+        cells = "".join(_html_cell(name, row.get(name), row) for name in shown)
         name = row.path.rpartition(".")[2] or row["class"]
         title = html.escape(", ".join([row.path, *row.get("also", ())]) or row["class"])
         parts.append(
@@ -136,6 +180,7 @@ def to_html(rows: Sequence[Section], caption: str) -> str:
             f'<td style="{_CELL}left;opacity:.7">{html.escape(row["class"])}</td>{cells}</tr>'
         )
     parts.append("</tbody></table>")
+    parts += [f'<div style="opacity:.7">{html.escape(note)}</div>' for note in notes]
     return "".join(parts)
 
 
@@ -147,11 +192,17 @@ def depths_of(rows: Sequence[Mapping[str, Any]]) -> list[int]:
     return [depths[row["path"]] for row in rows]
 
 
-def _html_cell(name: str, figure: Any) -> str:
+def _html_cell(name: str, figure: Any, row: Mapping[str, Any]) -> str:
     value = value_of(figure)
     style = f"{_CELL}right"
     title = ""
-    if value is None:
+    if name == "calls" and not value:
+        text = "not covered" if row.get("not_covered") else ""
+        if not text and row.get("chosen", True):
+            text = "not called"
+    elif name == "raised" and value is None:
+        text = ""
+    elif value is None:
         why = str(figure) if isinstance(figure, Metric) else ""
         title = f' title="{html.escape(why)}"' if why else ""
         text = "–"

@@ -15,15 +15,20 @@ import sys
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from inferprobe import _core, _module_tree, _torch_profiler
+from inferprobe._calls_in_flight import (
+    calls_in_flight,
+    describe_calls_in_flight,
+    mark_calls_in_flight,
+)
 from inferprobe._error import Error
 from inferprobe._load import load
-from inferprobe._module_comparison import ModuleComparison, rows_of
+from inferprobe._module_comparison import ModuleComparison, bends_of, rows_of
 from inferprobe._module_tree import Node
-from inferprobe._module_views import operators_to_pandas, to_html, to_pandas
+from inferprobe._module_views import notes_of, operators_to_pandas, to_html, to_pandas
 from inferprobe._result import Result
 from inferprobe._torch_profiler import NOT_REQUESTED, Recorded, Status
 
@@ -132,6 +137,7 @@ class ModuleProfile:
         )
         self._capacity = capacity
         self._tree: list[Node] = []
+        self._in_flight: dict[int, CodeType] = {}
         self._native: _core.ModuleRecording | None = None
         self._window: _core.Window | None = None
         self._recorded: Recorded | None = None
@@ -155,6 +161,7 @@ class ModuleProfile:
                     started = True
                 self._tree = self._choose()
                 self._watch()
+                self._in_flight = calls_in_flight(self._tree)
                 self._window = self._native.open()
             except BaseException:
                 self._state = "over"
@@ -180,6 +187,8 @@ class ModuleProfile:
         with _recording.lock:
             try:
                 self._native.close(self._window)
+                after = calls_in_flight(self._tree)
+                mark_calls_in_flight(self._tree, self._in_flight, after)
             finally:
                 try:
                     self._unwatch()
@@ -220,25 +229,27 @@ class ModuleProfile:
         return self.result.to_dict()
 
     def to_pandas(self, *, operators: bool = False) -> pd.DataFrame:
-        """The rows as a data frame; with `operators` one row for each operator of each module."""
+        """The rows as a data frame; with `operators` one row for each operator of each module.
+
+        `frame.attrs["notes"]`: what was lost, and what was not covered.
+        """
         rows = self.modules
-        return operators_to_pandas(rows) if operators else to_pandas(rows)
+        frame = operators_to_pandas(rows) if operators else to_pandas(rows)
+        frame.attrs["notes"] = notes_of(self.result)
+        return frame
 
     def _repr_html_(self) -> str:
         """The table in a notebook."""
         if self._state != "over" or self._window is None:
             return to_html([], str(self))
-        return to_html(
-            self.modules, "modules (host wall; total = self + operators + modules inside)"
-        )
+        return to_html(self.modules, self.display().partition("\n")[0], notes_of(self.result))
 
     def compare(self, new: ModuleProfile | Result | str | os.PathLike[str]) -> ModuleComparison:
         """This profile against a later one, or the saved result of one, by path."""
         other = new if isinstance(new, ModuleProfile | Result) else load(new)
-        return ModuleComparison(
-            rows_of(self.result),
-            rows_of(other.result if isinstance(other, ModuleProfile) else other),
-        )
+        result = other.result if isinstance(other, ModuleProfile) else other
+        notes = [*bends_of("base", self.result), *bends_of("new", result)]
+        return ModuleComparison(rows_of(self.result), rows_of(result), notes)
 
     def raw(self) -> tuple[list[str], dict[str, list[list[ModuleEvent]]]]:
         """(paths, events): the modules' paths in the order of the tree, and by path of each call
@@ -351,7 +362,8 @@ class ModuleProfile:
         assert self._native is not None and self._window is not None
         operators, memory, device = self._status()
         called = set(self._native.called(self._window))
-        not_covered = describe_uncalled(self._tree, called)
+        not_covered = describe_calls_in_flight(self._tree, called)
+        not_covered += describe_uncalled(self._tree, called)
         if self._recorded is not None:
             not_covered += self._recorded.not_covered
         if sys.version_info < (3, 12):
@@ -382,7 +394,8 @@ def describe_uncalled(tree: list[Node], called: set[int]) -> list[tuple[str, str
     for at, node in enumerate(tree):
         above = around[node.parent] if node.parent >= 0 else -1
         around.append(at if running[at] else above)
-        if above >= 0 and not below[at] and node.chosen and not node.not_covered:
+        silent = node.not_covered or node.in_flight or node.container
+        if above >= 0 and not below[at] and node.chosen and not silent:
             uncalled.setdefault(above, []).append(node.path)
     said = []
     for parent, names in uncalled.items():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import inferprobe
 import pytest
 import torch
 from architectures import EXPECTED_OF_ALEXNET, alexnet
@@ -199,3 +201,29 @@ def test_walk_modules_gives_each_path() -> None:
     named = list(torchprof.walk_modules(nn.ReLU(), name="act", path=("net",)))
     assert named[0].path == ("net", "act")
     assert named[0].leaf
+
+
+def test_inside_of_another_profile_operators_come_when_that_one_ends() -> None:
+    model = Twice()
+    with inferprobe.profile(model):
+        with torchprof.Profile(model) as prof:
+            model(torch.rand(1, 4))
+        assert dict(prof.trace_profile_events) == {}
+        assert "operators come when it ends" in prof.display()
+    raw = prof.raw()
+    assert raw is not None
+    names = [{event.name for event in call} for call in raw[1]["Twice", "last"]]
+    assert len(names) == 1
+    assert {"aten::linear", "aten::addmm"} <= names[0]
+    assert "operators" not in prof.display()
+    assert prof.trace_profile_events is raw[1]
+
+
+def test_what_was_dropped_is_said_below_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = functools.partial(inferprobe.profile, capacity=64)
+    monkeypatch.setattr(torchprof, "profile", few)
+    model = nn.Sequential(nn.Identity())
+    with torchprof.Profile(model) as prof:
+        for _ in range(100):
+            model(None)
+    assert "36 ring_dropped: " in prof.display()

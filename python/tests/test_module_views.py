@@ -80,6 +80,14 @@ def test_a_data_frame_keeps_what_was_measured_and_what_was_not() -> None:
     assert not [name for name in frame.columns if "bytes" in name or "device" in name]
 
 
+def test_a_data_frame_has_what_bends_a_mean() -> None:
+    frame = to_pandas([row("", calls=5, outermost_calls=1, raised=2), row("a", not_covered="why")])
+    assert frame.loc["", ["outermost_calls", "raised"]].tolist() == [1, 2]
+    assert frame.loc["a", ["outermost_calls", "raised"]].tolist() == [1, 0]
+    assert frame.loc["a", "not_covered"] == "why"
+    assert "not_covered" not in to_pandas([row("")])
+
+
 def test_times_beyond_the_exact_integers_of_a_double_stay_whole() -> None:
     most = 2**62 + 1
     assert to_pandas([row("", total=most)]).loc["", "total_cpu_ns"] == most
@@ -111,6 +119,23 @@ def test_a_notebook_shows_the_tree_and_no_missing_figure_as_zero() -> None:
     assert shown["total"] == "–"
     assert shown["self memory"] == "2.00 MB"
     assert dict(zip(heads, table.rows[1], strict=True))["self memory"] == "–"
+
+
+def test_a_notebook_says_what_the_rows_lack() -> None:
+    rows = [
+        row("", raised=2),
+        row("a", calls=0, total=MISSING, not_covered="traced"),
+        row("b", calls=0, total=MISSING),
+        row("c", calls=0, total=MISSING, chosen=False),
+    ]
+    text = to_html(rows, "modules", ["336 ring_dropped: raise <it>", "not covered: a: traced"])
+    assert "336 ring_dropped: raise &lt;it&gt;" in text
+    assert "not covered: a: traced" in text
+    table = Cells(text)
+    shown = [dict(zip(table.rows[0], line, strict=True)) for line in table.rows[1:]]
+    assert [line["raised"] for line in shown] == ["2", "", "", ""]
+    assert [line["calls"] for line in shown] == ["1", "not covered", "not called", ""]
+    assert "raised" not in Cells(to_html([row("")], "modules")).rows[0]
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x onerror=y>', "a&amp;"])
@@ -184,3 +209,16 @@ def test_what_was_not_measured_has_no_ratio() -> None:
 
 def test_a_time_of_zero_has_no_ratio() -> None:
     assert ModuleComparison([row("", total=0)], [row("", total=5)])[""].ratio is None
+
+
+def test_a_recursive_modules_mean_is_of_outermost_calls() -> None:
+    base = [row("", calls=5, outermost_calls=1, total=50_000)]
+    comparison = ModuleComparison(base, [row("", calls=1, total=51_000)])
+    assert comparison[""].total_ns == (50_000, 51_000)
+    assert comparison[""].ratio == 1.02
+    assert "mean of an outermost call" in str(comparison)
+
+
+def test_a_comparison_prints_its_notes() -> None:
+    text = str(ModuleComparison([row("")], [row("")], ["base: 3 ring_dropped: raise it"]))
+    assert text.splitlines()[-1] == "  base: 3 ring_dropped: raise it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
@@ -10,6 +11,7 @@ from typing import Any
 import inferprobe
 import pytest
 import torch
+from inferprobe._calls_in_flight import HAD_BEGUN, HAD_NOT_ENDED
 from profile_models import (
     MS,
     Raises,
@@ -183,6 +185,45 @@ def test_a_call_in_flight_on_another_thread_when_the_profile_ends() -> None:
     over.set()
     thread.join()
     assert calls(prof) == {}
+    assert rows(prof)[""]["not_covered"] == HAD_NOT_ENDED
+    assert rows(prof)["inner.0"]["total_cpu_ns"]["hint"] == "not called"
+    assert f"not covered: Sleeps: {HAD_NOT_ENDED}" in str(prof)
+
+
+class ProfilesItself(nn.Module):
+    """Enters a profile of what it is in, and leaves it or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.prof: list[inferprobe.ModuleProfile] = []
+
+    def forward(self, whole: nn.Module, x: Any) -> Any:
+        with inferprobe.profile(whole) as prof:
+            x = self.linear(x)
+        self.prof.append(prof)
+        return x
+
+
+def test_a_call_around_the_whole_profile() -> None:
+    model = ProfilesItself()
+    model(model, X)
+    prof = model.prof[0]
+    assert calls(prof) == {"linear": 1}
+    assert rows(prof)[""]["not_covered"] == HAD_BEGUN
+    assert f"not covered: ProfilesItself: {HAD_BEGUN}" in str(prof)
+    with inferprobe.profile(model) as outer:
+        model(model, X)
+    assert calls(outer) == {"": 1, "linear": 1}
+    assert "in no row" not in str(outer)
+
+
+def test_a_call_around_of_one_of_several_modules_is_said_by_its_class() -> None:
+    one, two = ProfilesItself(), ProfilesItself()
+    one(nn.ModuleList([one, two]), X)
+    prof = one.prof[0]
+    assert f"not covered: class ProfilesItself: {HAD_BEGUN}" in str(prof)
+    assert not any("not_covered" in row for row in rows(prof).values())
 
 
 @pytest.mark.parametrize("detail", ["ops", "modules"])
@@ -312,51 +353,129 @@ def test_alexnet_shows_each_layers_operators() -> None:
 
 
 class RandomTree(nn.Module):
-    """Calls some children, some of them twice, with operators before, between and behind."""
+    """Calls some children, some of them twice, with `steps` of its own before, between, behind."""
 
-    def __init__(self, dice: random.Random, pool: list[nn.Module], depth: int) -> None:
+    def __init__(
+        self, dice: random.Random, pool: list[nn.Module], depth: int, own: list[str]
+    ) -> None:
         super().__init__()
         self.steps: list[str] = []
         for number in range(dice.randrange(4) if depth else 0):
             if pool and dice.random() < 0.3:  # a module that is somewhere else, too
                 child = dice.choice(pool)
             else:
-                child = RandomTree(dice, pool, depth - 1)
+                child = RandomTree(dice, pool, depth - 1, own)
                 pool.append(child)
             self.add_module(f"m{number}", child)
             self.steps += [f"m{number}"] * dice.randrange(1, 3)
-        self.steps += dice.choices(["add", "relu", "sleep"], k=dice.randrange(4))
+        self.steps += dice.choices(own, k=dice.randrange(4))
         dice.shuffle(self.steps)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any, raises: bool = False) -> Any:
+        if raises:
+            raise ValueError
         for step in self.steps:
-            if step == "add":
-                x = x + 1
-            elif step == "relu":
-                x = functional.relu(x)
-            elif step == "sleep":
-                time.sleep(1e-5)
-            else:
-                x = self._modules[step](x)
+            x = self._modules[step](x) if step in self._modules else getattr(self, step)(x)
+        return x
+
+    def add(self, x: Any) -> Any:
+        return x + 1
+
+    def relu(self, x: Any) -> Any:
+        return functional.relu(x)
+
+    def sleep(self, x: Any) -> Any:
+        time.sleep(1e-5)
+        return x
+
+    def fail(self, x: Any) -> Any:
+        with contextlib.suppress(ValueError):
+            self(x, raises=True)
+        return x
+
+    def checkpoint(self, x: Any) -> Any:
+        from torch.utils.checkpoint import checkpoint
+
+        return checkpoint(lambda y: functional.relu(y) + 1, x, use_reentrant=True)
+
+    def thread(self, x: Any) -> Any:
+        for child in list(self._modules.values())[:1]:
+            assert child is not None
+            thread = threading.Thread(target=child, args=(x,))
+            thread.start()
+            thread.join()
         return x
 
 
+OWN_STEPS = ["add", "relu", "sleep", "fail", "checkpoint"]
+
+
+@pytest.mark.parametrize("threads", [False, True])
 @pytest.mark.parametrize("seed", range(25))
-def test_random_trees_add_up(seed: int) -> None:
+def test_random_trees_add_up(seed: int, threads: bool) -> None:
     dice = random.Random(seed)
-    model = RandomTree(dice, [], 4)
-    memory, detail = dice.random() < 0.5, "ops"
-    with inferprobe.profile(model, memory=memory, detail=detail) as prof:
-        start = time.perf_counter_ns()
+    model = RandomTree(dice, [], 3, [*OWN_STEPS, "thread"] if threads else OWN_STEPS)
+    options: dict[str, Any] = {"detail": dice.choice(["ops", "modules"])}
+    # With memory torch sees the entering thread alone.
+    options["memory"] = options["detail"] == "ops" and not threads and dice.random() < 0.5
+    everything = dice.random() < 0.5
+    if not everything:
+        options["include"] = ["", "*0*"]
+    others = [threading.Thread(target=model, args=(torch.ones(3),)) for _ in range(2)]
+    with inferprobe.profile(model, **options) as prof:
+        for thread in others if threads else []:
+            thread.start()
         for _ in range(3):
-            model(X)
-        took = time.perf_counter_ns() - start
+            model(torch.ones(3))
+        for thread in others if threads else []:
+            thread.join()
     assert_adds_up(prof)
-    found = rows(prof)
-    assert found[""]["calls"] == 3
-    assert found[""]["total_cpu_ns"] <= took
+    result, found = prof.to_dict(), rows(prof)
+    failing = any("fail" in module.steps for module in model.modules())
+    if everything:
+        assert any(row.get("raised") for row in found.values()) == failing
+    assert found[""]["calls"] >= (5 if threads else 3)
     # Every nanosecond is of one module, or of an operator of one.
     own = sum(
-        row["self_cpu_ns"] + row["operators_cpu_ns"] for row in found.values() if row["calls"]
+        row["self_cpu_ns"] + (row["operators_cpu_ns"] if options["detail"] == "ops" else 0)
+        for row in found.values()
+        if row["calls"]
     )
-    assert own == found[""]["total_cpu_ns"]
+    assert own == result["module_summary"]["total_cpu_ns"]
+    lost = {loss["name"] for loss in result["statistics"] if loss["value"]}
+    assert lost <= {"operator_cut", "module_calls_outside"}
+
+
+class Lists(nn.Module):
+    """Containers that nobody calls, and a module that nobody called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList([nn.Parameter(torch.ones(4))])
+        self.empty = nn.ModuleList()
+        self.spare = nn.ModuleDict({"linear": nn.Linear(4, 4)})
+
+    def forward(self, x: Any) -> Any:
+        return x * self.weights[0]
+
+
+def test_containers_are_not_missed() -> None:
+    model = Lists()
+    with inferprobe.profile(model) as prof:
+        model(X)
+    notes = [line for line in str(prof).splitlines() if "not covered" in line]
+    assert [note for note in notes if "m.forward(x)" not in note] == [
+        "  not covered: spare.linear: Lists ran without calling it: a fused fast path, "
+        "or a condition"
+    ]
+
+
+def test_modules_that_are_not_chosen_are_not_missed() -> None:
+    model = nn.Sequential(nn.Sequential(nn.Linear(4, 4)), nn.ReLU())
+    model[0].forward = lambda x: x  # its inner one does not run
+    with inferprobe.profile(model, include=["", "1", "0.0"]) as prof:
+        model(X)
+    assert "not covered: 0.0: Sequential ran without calling it" in str(prof)
+    with inferprobe.profile(model, paths=["", "1"]) as prof:
+        model(X)
+    assert "ran without" not in str(prof)

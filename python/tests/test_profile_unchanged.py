@@ -19,7 +19,6 @@ import pytest
 import torch
 from profile_models import (
     Raises,
-    Recursive,
     X,
     assert_adds_up,
     calls,
@@ -308,6 +307,22 @@ def test_a_scripted_module_is_named_with_why() -> None:
     assert_adds_up(prof)
 
 
+def test_a_traced_module_is_named_with_why() -> None:
+    traced = torch.jit.trace(small().eval(), X)
+    with inferprobe.profile(traced) as prof:
+        traced(X)
+    assert calls(prof) == {}
+    outside = {op["name"] for op in prof.to_dict()["module_summary"]["outside"]}
+    assert "aten::linear" in outside
+    model = nn.Sequential(traced, nn.ReLU())
+    with inferprobe.profile(model) as prof:
+        model(X)
+    assert calls(prof) == {"": 1, "1": 1}
+    assert "aten::linear" in operators(rows(prof)[""])  # of the module around it
+    assert "TorchScript" in rows(prof)["0"]["not_covered"]
+    assert_adds_up(prof)
+
+
 def test_an_instances_own_forward() -> None:
     model = small()
     plain = model[1].forward
@@ -493,8 +508,28 @@ def test_many_threads_entering_profiles() -> None:
     assert slot(Net.forward) == PLAIN_SLOT
 
 
-def test_a_watched_function_that_is_freed_while_it_runs() -> None:
-    model = Recursive()
-    with inferprobe.profile(model, detail="modules"):
-        model(X, 3)
-    assert slot(Recursive.forward) == PLAIN_SLOT
+def test_a_watched_module_that_goes_while_it_runs() -> None:
+    """Its profile ends inside of its call, and the call's own references are the last ones."""
+    import gc
+    import weakref
+
+    held: dict[str, Any] = {}
+
+    class Gone(nn.Module):
+        def forward(self, x: Any) -> Any:
+            held.pop("prof").__exit__(None, None, None)
+            del type(self).forward, self
+            gc.collect()
+            return x
+
+    model = Gone()
+    gone = [weakref.ref(thing) for thing in (model, Gone, Gone.forward)]
+    prof = held["prof"] = inferprobe.profile(model)
+    prof.__enter__()
+    held["model"] = model
+    del Gone, model
+    assert held.pop("model")(X) is X
+    gc.collect()
+    assert [reference() for reference in gone] == [None, None, None]
+    assert calls(prof) == {}
+    assert "in no row" in str(prof)

@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inferprobe._module_views import losses_of
 from inferprobe._profile import ModuleEvent, ModuleProfile, profile
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class Profile:
         self.entered = False
         self.exited = False
         self.traces: tuple[Trace, ...] = ()
-        self.trace_profile_events: defaultdict[Path, list[EventList]] = defaultdict(list)
+        self._events: defaultdict[Path, list[EventList]] = defaultdict(list)
+        self._events_of: object = None  # the result that they were taken from
         self._profile: ModuleProfile | None = None
         self._chosen = False  # whether any module is measured
 
@@ -119,13 +121,20 @@ class Profile:
             return
         self._profile.__exit__(kind, error, trace)
         self.exited = True
-        self._collect()
 
     def __str__(self) -> str:
         return self.display()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._model(*args, **kwargs)
+
+    @property
+    def trace_profile_events(self) -> defaultdict[Path, list[EventList]]:
+        """By path PyTorch's events of each call. Inside of another profile there are none before
+        that one ends: both are served by one run of PyTorch's profiler."""
+        if self.exited and self._chosen:
+            self._collect()
+        return self._events
 
     def raw(self) -> tuple[tuple[Trace, ...], defaultdict[Path, list[EventList]]] | None:
         """The modules, and by path PyTorch's events of each call; None before the end."""
@@ -139,7 +148,7 @@ class Profile:
             (depth, name, measure and _texts(measure))
             for depth, name, measure in self._lines(show_events)
         ]
-        return _table(lines, self._columns())
+        return _table(lines, self._columns()) + self._losses()
 
     def _is_chosen(self, trace: Trace) -> bool:
         return trace.leaf if self.paths is None else trace.path in self.paths
@@ -147,7 +156,12 @@ class Profile:
     def _collect(self) -> None:
         """PyTorch's events of each call, of what the module called itself."""
         assert self._profile is not None
-        if not self._chosen:
+        result = self._profile.result  # another one when operators have come
+        if result is self._events_of:
+            return
+        self._events_of = result
+        self._events.clear()
+        if not result.module_summary.operators:
             return
         _, calls_of = self._profile.raw()
         for trace in self.traces:
@@ -155,7 +169,19 @@ class Profile:
                 continue
             path = self._first_path(trace)
             for call in calls_of.get(path, ()):
-                self.trace_profile_events[trace.path].append(_event_list(call, self.profile_memory))
+                self._events[trace.path].append(_event_list(call, self.profile_memory))
+
+    def _losses(self) -> str:
+        """What the table lacks, a line each; usually nothing."""
+        if not self._chosen:
+            return ""
+        assert self._profile is not None
+        result = self._profile.result
+        lines = losses_of(result)
+        operators = result.module_summary.operators
+        if not operators:
+            lines.append(f"operators: {operators}")
+        return "".join(f"{line}\n" for line in lines)
 
     def _first_path(self, trace: Trace) -> str:
         """The dotted path under which its module is measured."""
