@@ -17,22 +17,22 @@ _library: Any = None
 def load(path: str) -> None:
     global _engine, _library
     _library = ctypes.CDLL(path)
-    _library.opaque_engine_load.restype = ctypes.c_void_p
-    _library.opaque_engine_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    _library.opaque_engine_unload.argtypes = [ctypes.c_void_p]
-    _engine = _library.opaque_engine_load()
+    _library.OpaqueEngineLoad.restype = ctypes.c_void_p
+    _library.OpaqueEngineRun.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    _library.OpaqueEngineUnload.argtypes = [ctypes.c_void_p]
+    _engine = _library.OpaqueEngineLoad()
     assert _engine is not None
 
 
 def unload() -> None:
-    _library.opaque_engine_unload(_engine)
+    _library.OpaqueEngineUnload(_engine)
 
 
 @torch.library.custom_op("inferprobe_test::engine", mutates_args=())  # type: ignore[untyped-decorator]
 def engine(x: torch.Tensor) -> torch.Tensor:
     y = x.clone()
     if _engine is not None:
-        _library.opaque_engine_run(_engine, y.data_ptr())
+        _library.OpaqueEngineRun(_engine, y.data_ptr())
     return y
 
 

@@ -21,7 +21,7 @@ struct Engine {
 #define OPAQUE_API extern "C" __attribute__((visibility("default")))
 
 // nullptr where the kit refuses it.
-OPAQUE_API void* opaque_engine_load() {
+OPAQUE_API void* OpaqueEngineLoad() {
   auto loaded = std::make_unique<Engine>();
   inferprobe::DelegateOptions options;
   options.prefix = "double";
@@ -37,10 +37,10 @@ OPAQUE_API void* opaque_engine_load() {
 }
 
 // The first number grows by one.
-OPAQUE_API void opaque_engine_run(void* engine, float* data) {
+OPAQUE_API void OpaqueEngineRun(void* engine, float* data) {
   auto* loaded = static_cast<Engine*>(engine);
   loaded->engine.Execute(loaded->profiler.get(), nullptr, DoubleEngine::Way::kStaged, data);
 }
 
 // Writes what is recorded.
-OPAQUE_API void opaque_engine_unload(void* engine) { delete static_cast<Engine*>(engine); }
+OPAQUE_API void OpaqueEngineUnload(void* engine) { delete static_cast<Engine*>(engine); }
