@@ -202,7 +202,13 @@ def test_torchscript(perf: Any, packages: Path) -> None:
         ("raises", [], ["raises() raised ValueError: no weights here (torch_models.py, line "]),
         ("exits", [], ["exits() raised SystemExit", "(3)"]),
         ("exits_in_forward", [], ["the model raised SystemExit", "torch_models.py, line "]),
-        ("fails", [], ["the model raised ValueError: not this time (torch_models.py, line "]),
+        (
+            "fails",
+            [],
+            [
+                "the model raised ValueError: not this time, with 1 dimension (torch_models.py, line "
+            ],
+        ),
         ("number", [], ["number gave int, which cannot be called", "return a torch.nn.Module"]),
         ("constant", [], ["constant in ", "is int, no function"]),
         ("nothing", [], ['has no "nothing"', "with_example"]),
