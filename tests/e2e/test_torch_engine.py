@@ -205,9 +205,7 @@ def test_torchscript(perf: Any, packages: Path) -> None:
         (
             "fails",
             [],
-            [
-                "the model raised ValueError: not this time, with 1 dimension (torch_models.py, line "
-            ],
+            ["the model raised ValueError: not this time, with 1 dimension (torch_models"],
         ),
         ("number", [], ["number gave int, which cannot be called", "return a torch.nn.Module"]),
         ("constant", [], ["constant in ", "is int, no function"]),
