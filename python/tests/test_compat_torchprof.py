@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from typing import Any
 
 import inferprobe
@@ -227,3 +228,37 @@ def test_what_was_dropped_is_said_below_the_table(monkeypatch: pytest.MonkeyPatc
         for _ in range(100):
             model(None)
     assert "36 ring_dropped: " in prof.display()
+
+
+def test_a_branch_ends_with_its_last_leaf() -> None:
+    model = nn.Sequential(nn.Sequential(nn.ReLU()), nn.Sequential(nn.ReLU()))
+    with torchprof.Profile(model) as prof:
+        model(torch.rand(2))
+    _, rows = table_of(prof.display())
+    assert [row[0] for row in rows] == ["Sequential", "├── 0", "│└── 0", "└── 1", " └── 0"]
+
+
+def microseconds(cell: str) -> float:
+    for unit, factor in (("us", 1.0), ("ms", 1e3), ("s", 1e6)):
+        if cell.endswith(unit):
+            return float(cell.removesuffix(unit)) * factor
+    raise AssertionError(cell)
+
+
+def test_self_is_the_time_in_operators_and_events_last_as_long() -> None:
+    class Slow(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            time.sleep(0.05)  # no operator's
+            return torch.relu(x)
+
+    model = nn.Sequential(Slow())
+    with torchprof.Profile(model) as prof:
+        model(torch.rand(2))
+    _, rows = table_of(prof.display())
+    own, total = microseconds(rows[1][1]), microseconds(rows[1][2])
+    assert total >= 50_000 and own <= total - 50_000
+    raw = prof.raw()
+    assert raw is not None
+    (events,) = raw[1]["Sequential", "0"]
+    outer = [event for event in events if event.cpu_parent is None]
+    assert sum(event.cpu_time_total for event in outer) == pytest.approx(own, abs=0.01)
