@@ -11,7 +11,7 @@ import types
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from inferprobe._error import Error
 
@@ -37,6 +37,7 @@ class Node:
     compiled: bool = False  # it, or what it is in, runs as compiled code
     container: bool = False  # it has no forward: nobody calls it
     in_flight: str = ""  # what the profile's begin or end did to a call of its function
+    exchanged: str = ""  # what was put in its place while it was watched
 
 
 def walk(model: Any) -> list[Node]:
@@ -154,29 +155,40 @@ def _find(nodes: list[Node], path: Path) -> int:
 
 def find_forward(node: Node, script_module: type) -> None:
     """Sets what runs when the module is called, or why its calls cannot be seen."""
-    module = node.module
+    forward = forward_of(node.module, script_module)
+    node.function, node.own, node.not_covered = forward.function, forward.own, forward.why_not
+    node.container = forward.container
+
+
+class Forward(NamedTuple):
+    function: Any = None  # a Python function, or None
+    own: bool = False  # the instance has it itself, and it is not given the module
+    why_not: str = ""
+    container: bool = False
+
+
+def forward_of(module: Any, script_module: type) -> Forward:
     if isinstance(module, script_module):
-        node.not_covered = (
-            "scripted: its calls stay inside TorchScript; its operators are of the module around it"
+        return Forward(
+            why_not="scripted: its calls stay inside TorchScript; its operators are of the module "
+            "around it"
         )
-        return
     own = vars(module).get("forward")
-    if own is not None:
-        node.own = not isinstance(own, types.MethodType)
-        if isinstance(own, types.MethodType) and own.__self__ is not module:
-            node.not_covered = "its own forward is a method of another object"
-            return
-        forward = own if node.own else own.__func__
+    is_own = own is not None and not isinstance(own, types.MethodType)
+    if isinstance(own, types.MethodType):
+        if own.__self__ is not module:
+            return Forward(why_not="its own forward is a method of another object")
+        forward: Any = own.__func__
+    elif own is not None:
+        forward = own
     else:
         forward = next(
             (vars(c)["forward"] for c in type(module).__mro__ if "forward" in vars(c)), None
         )
     # What torch gives to classes without one: ModuleList, ParameterList, ModuleDict.
     if getattr(forward, "__name__", "") == "_forward_unimplemented":
-        node.container = True
-        return
+        return Forward(container=True)
     if not isinstance(forward, types.FunctionType):
         kind = "missing" if forward is None else f"a {type(forward).__name__}, no Python function"
-        node.not_covered = f"its forward is {kind}"
-        return
-    node.function = forward
+        return Forward(own=is_own, why_not=f"its forward is {kind}")
+    return Forward(forward, is_own)

@@ -10,12 +10,15 @@ recording, and each shows what ran inside of it, of its own modules.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
+import weakref
+from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from inferprobe import _core, _module_tree, _torch_profiler
@@ -24,6 +27,7 @@ from inferprobe._calls_in_flight import (
     describe_calls_in_flight,
     mark_calls_in_flight,
 )
+from inferprobe._entered import Entered
 from inferprobe._error import Error
 from inferprobe._load import load
 from inferprobe._module_comparison import ModuleComparison, bends_of, rows_of
@@ -40,6 +44,8 @@ DIRECT_CALLS = (
     "calls of forward itself, m.forward(x)",
     "Python 3.11 makes them without asking: call the module, m(x)",
 )
+_FORKED = "the process was forked off while it ran: the results are the parent's"
+_DEVICES = ("auto", "cpu", "cuda", "xpu", "mtia", "hpu")
 _LATER = Status(
     "unavailable",
     "torch's profiler serves another profile that is still running: operators come when it ends",
@@ -59,37 +65,137 @@ class ModuleEvent(NamedTuple):
 
 
 class _Recording:
-    """What profiles of this process share. The first one in starts it, the last one out ends it."""
+    """What profiles of this process share. The first one in starts it, the last one out ends it.
+
+    The rule that people break: garbage collection may end a profile at any time, on any thread,
+    also in the midst of a change here. What it ends waits until the change is over.
+    """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
+        self._changing = False
+        self._to_end: deque[Entered] = deque()
         self._native: _core.ModuleRecording | None = None
-        self._profiles = 0
+        self._capacity = 0
+        self._entered: set[Entered] = set()
         self._operators: _torch_profiler.Started | None = None
         self._memory = False
         self._users = 0
         self._waiting: list[ModuleProfile] = []
 
-    def enter(self, capacity: int) -> _core.ModuleRecording:
+    def enter(self, entered: Entered, profile: ModuleProfile) -> None:
+        """All of it, or, where it raises, nothing."""
+        with self._lock:
+            if self._changing:
+                raise RuntimeError("inferprobe.profile is entered in the midst of another's enter")
+            self._changing = True
+            try:
+                self._enter(entered, profile)
+            except BaseException:
+                self._end(entered)
+                raise
+            finally:
+                self._changing = False
+        # The last one to be registered is the first to be called: others then see results.
+        atexit.unregister(self.end_all)
+        atexit.register(self.end_all)
+        self._end_what_waits()
+
+    def leave(self, entered: Entered) -> None:
+        with self._lock:
+            if self._changing:  # a generator's block, which garbage collection ends
+                self._to_end.append(entered)
+                return
+            self._changing = True
+            try:
+                self._end(entered)
+            finally:
+                self._changing = False
+        self._end_what_waits()
+
+    def abandon(self, entered: Entered) -> None:
+        """Of a profile that is gone."""
+        self._to_end.append(entered)
+        self._end_what_waits()
+
+    def end_all(self) -> None:
+        """At the interpreter's exit: after it, nobody may be watched."""
+        self._to_end.extend(self._entered)
+        self._end_what_waits()
+
+    def forget(self) -> None:
+        """In a child that was forked off: everything here is the parent's."""
+        entered, waiting, native = self._entered, self._waiting, self._native
+        memory = self._memory
+        self.__init__()  # type: ignore[misc]
+        _torch_profiler.forget()
+        for one in entered:
+            one.over = one.forked = True
+            one.unwatch()
+        for profile in waiting:
+            profile._take(_torch_profiler.unavailable(_FORKED), memory)
+        del native  # gives the child's copy of the rings back
+
+    def _end_what_waits(self) -> None:
+        # Never waits for the lock: who has it comes here when it is free again.
+        while self._to_end and self._lock.acquire(blocking=False):
+            try:
+                if self._changing:
+                    return
+                self._changing = True
+                try:
+                    if self._to_end:
+                        self._end(self._to_end.popleft())
+                finally:
+                    self._changing = False
+            finally:
+                self._lock.release()
+
+    def _enter(self, entered: Entered, profile: ModuleProfile) -> None:
         if self._native is None:
-            self._native = _core.start_recording(capacity)
-        self._profiles += 1
-        return self._native
+            self._native = _core.start_recording(profile._capacity)
+            self._capacity = profile._capacity
+        self._entered.add(entered)
+        entered.native, entered.capacity = self._native, self._capacity
+        if profile._operators:
+            if self._operators is None:
+                self._operators = _torch_profiler.start(
+                    memory=profile._memory, device=profile._device
+                )
+                self._memory = profile._memory
+            self._users += 1
+            entered.operators = True
+        entered.tree = profile._choose()
+        entered.watch()
+        entered.in_flight = calls_in_flight(entered.tree)
+        entered.window = self._native.open()
 
-    def leave(self) -> None:
-        self._profiles -= 1
-        if self._profiles == 0 and self._native is not None:
-            native, self._native = self._native, None
-            native.stop()
+    def _end(self, entered: Entered) -> None:
+        if entered.over:
+            return
+        entered.over = True
+        if entered not in self._entered:
+            return
+        self._entered.discard(entered)
+        try:
+            if entered.native is not None and entered.window is not None:
+                entered.native.close(entered.window)
+                after = calls_in_flight(entered.tree)
+                mark_calls_in_flight(entered.tree, entered.in_flight, after)
+        finally:
+            try:
+                entered.unwatch()
+                if entered.operators:
+                    self._stop_operators(entered)
+            finally:
+                if not self._entered and self._native is not None:
+                    native, self._native = self._native, None
+                    native.stop()
 
-    def start_operators(self, memory: bool, device: str) -> None:
-        if self._operators is None:
-            self._operators = _torch_profiler.start(memory=memory, device=device)
-            self._memory = memory
-        self._users += 1
-
-    def stop_operators(self, profile: ModuleProfile) -> None:
-        self._waiting.append(profile)
+    def _stop_operators(self, entered: Entered) -> None:
+        profile = entered.profile()
+        if profile is not None and entered.window is not None:
+            self._waiting.append(profile)
         self._users -= 1
         if self._users > 0 or self._operators is None:
             return
@@ -101,6 +207,8 @@ class _Recording:
 
 
 _recording = _Recording()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_recording.forget)
 
 
 class ModuleProfile:
@@ -122,7 +230,7 @@ class ModuleProfile:
     ) -> None:
         self._model = model
         self._enabled = bool(enabled)
-        self._state = "new"
+        self._entered: Entered | None = None
         if not self._enabled:
             return
         _check(model, device, memory, detail, depth, capacity)
@@ -136,10 +244,6 @@ class ModuleProfile:
             depth,
         )
         self._capacity = capacity
-        self._tree: list[Node] = []
-        self._in_flight: dict[int, CodeType] = {}
-        self._native: _core.ModuleRecording | None = None
-        self._window: _core.Window | None = None
         self._recorded: Recorded | None = None
         self._memory_was_on = memory
         self._made: _core.ModuleProfile | None = None
@@ -147,29 +251,18 @@ class ModuleProfile:
         self._choose()  # so that a wrong path is an error here
 
     def __enter__(self) -> ModuleProfile:
-        if self._state != "new":
+        if self._entered is not None:
             raise RuntimeError("inferprobe.profile is not reentrant: make a new one")
-        self._state = "running"
+        entered = self._entered = Entered(weakref.ref(self))
         if not self._enabled:
             return self
-        with _recording.lock:
-            self._native = _recording.enter(self._capacity)
-            started = False
-            try:
-                if self._operators:
-                    _recording.start_operators(self._memory, self._device)
-                    started = True
-                self._tree = self._choose()
-                self._watch()
-                self._in_flight = calls_in_flight(self._tree)
-                self._window = self._native.open()
-            except BaseException:
-                self._state = "over"
-                self._unwatch()
-                if started:
-                    _recording.stop_operators(self)
-                _recording.leave()
-                raise
+        try:
+            _recording.enter(entered, self)
+        except BaseException:
+            self._entered = None  # as if it had not been tried
+            raise
+        self._finalizer = weakref.finalize(self, _recording.abandon, entered)
+        self._finalizer.atexit = False  # end_all() comes earlier
         return self
 
     def __exit__(
@@ -178,25 +271,26 @@ class ModuleProfile:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._state != "running":
+        entered = self._entered
+        if entered is None or entered.over:
             return
-        self._state = "over"
         if not self._enabled:
+            entered.over = True
             return
-        assert self._native is not None and self._window is not None
-        with _recording.lock:
-            try:
-                self._native.close(self._window)
-                after = calls_in_flight(self._tree)
-                mark_calls_in_flight(self._tree, self._in_flight, after)
-            finally:
-                try:
-                    self._unwatch()
-                    if self._operators:
-                        _recording.stop_operators(self)
-                finally:
-                    _recording.leave()
+        try:
+            _recording.leave(entered)
+        finally:
+            if entered.over:
+                self._finalizer.detach()
         self._model = None
+
+    @property
+    def _state(self) -> str:
+        if self._entered is None:
+            return "was not entered"
+        if not self._entered.over:
+            return "is running"
+        return "was forked" if self._entered.forked else "over"
 
     # What was measured.
 
@@ -220,9 +314,7 @@ class ModuleProfile:
     def __str__(self) -> str:
         if not self._enabled:
             return "<profile is disabled>"
-        if self._state == "over" and self._window is not None:
-            return self.display()
-        return "<profile is running>" if self._state == "running" else "<profile was not entered>"
+        return self.display() if self._state == "over" else f"<profile {self._state}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The result JSON as plain Python objects."""
@@ -240,7 +332,7 @@ class ModuleProfile:
 
     def _repr_html_(self) -> str:
         """The table in a notebook."""
-        if self._state != "over" or self._window is None:
+        if self._state != "over":
             return to_html([], str(self))
         return to_html(self.modules, self.display().partition("\n")[0], notes_of(self.result))
 
@@ -274,10 +366,17 @@ class ModuleProfile:
             strict=True,
         ):
             event = ModuleEvent(
-                names[name], start, dur, self_ns, depth, thread, size if memory else None
+                names[name],
+                start,
+                dur,
+                self_ns,
+                depth,
+                thread,
+                size if memory else None,
             )
             events[module][call].append(event)
-        paths = [node.path for node in self._tree]
+        assert self._entered is not None
+        paths = [node.path for node in self._entered.tree]
         return paths, dict(zip(paths, events, strict=True))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -302,23 +401,6 @@ class ModuleProfile:
     def _choose(self) -> list[Node]:
         return _module_tree.choose(_module_tree.walk(self._model), *self._choice)
 
-    def _watch(self) -> None:
-        import torch
-
-        for node in self._tree:
-            if not node.chosen:
-                continue
-            _module_tree.find_forward(node, torch.jit.ScriptModule)
-            if node.function is None:
-                continue
-            node.number, node.not_covered = _core.watch_module(node.module, node.function, node.own)
-
-    def _unwatch(self) -> None:
-        for node in self._tree:
-            if node.number >= 0 and node.module is not None:
-                _core.unwatch_module(node.module, node.function, node.own)
-            node.module = node.function = None
-
     def _take(self, recorded: Recorded, memory: bool) -> None:
         """Operators have come. `memory`: whether allocations were asked for when they began."""
         self._recorded = recorded
@@ -328,10 +410,13 @@ class ModuleProfile:
     def _finished(self) -> _core.ModuleProfile:
         if not self._enabled:
             raise Error("invalid_argument", "the profile is disabled", "give enabled=True")
-        if self._state != "over" or self._window is None:
+        state = self._state
+        if state == "was forked":
+            raise Error("unavailable", f"there are no results here: {_FORKED}")
+        if state != "over":
             raise Error(
                 "invalid_argument",
-                f"the profile {'is running' if self._state == 'running' else 'was not entered'}",
+                f"the profile {state}",
                 "there are results after the with block",
             )
         if self._made is None:
@@ -359,19 +444,21 @@ class ModuleProfile:
     def _make(self) -> _core.ModuleProfile:
         import torch
 
-        assert self._native is not None and self._window is not None
+        entered = self._entered
+        assert entered is not None and entered.native is not None and entered.window is not None
         operators, memory, device = self._status()
-        called = set(self._native.called(self._window))
-        not_covered = describe_calls_in_flight(self._tree, called)
-        not_covered += describe_uncalled(self._tree, called)
+        called = set(entered.native.called(entered.window))
+        not_covered = entered.describe_exchanged(called)
+        not_covered += describe_calls_in_flight(entered.tree, called)
+        not_covered += describe_uncalled(entered.tree, called)
         if self._recorded is not None:
             not_covered += self._recorded.not_covered
         if sys.version_info < (3, 12):
             not_covered.append(DIRECT_CALLS)
         return _core.make_profile(
-            recording=self._native,
-            window=self._window,
-            tree=self._tree,
+            recording=entered.native,
+            window=entered.window,
+            tree=entered.tree,
             torch_version=str(torch.__version__),
             threads=torch.get_num_threads(),
             operators=operators,
@@ -417,8 +504,8 @@ def _check(model: Any, device: Any, memory: Any, detail: Any, depth: Any, capaci
         raise Error(
             "invalid_argument", f"the model is a {type(model).__name__}", "give a torch.nn.Module"
         )
-    if not isinstance(device, str):
-        raise Error("invalid_argument", f"device is {device!r}", 'give "auto", "cpu" or "cuda"')
+    if device not in _DEVICES:
+        raise Error("invalid_argument", f"device is {device!r}", f"give one of {_DEVICES}")
     if detail not in ("ops", "modules"):
         raise Error("invalid_argument", f"detail is {detail!r}", 'give "ops" or "modules"')
     if memory and detail == "modules":

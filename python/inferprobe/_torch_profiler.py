@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import threading
 import warnings
 from array import array
@@ -84,7 +85,8 @@ class DeviceWork:
     end_ns: array[int] = field(default_factory=lambda: array("q"))
     name: array[int] = field(default_factory=lambda: array("I"))
     stream: array[int] = field(default_factory=lambda: array("I"))
-    # Which of the operators launched it, counted from 1; 0: not known.
+    # Which of the operators, or calls of the device's runtime, launched it, counted from 1; 0: not
+    # known.
     operator: array[int] = field(default_factory=lambda: array("I"))
 
 
@@ -96,6 +98,7 @@ class Recorded:
     memory_status: Status = NOT_REQUESTED
     device_status: Status = NOT_REQUESTED
     all_threads: bool = False
+    thread_id: int = -1  # unless all_threads: the system's, of the one that was seen
     # (what, why): what these columns do not have.
     not_covered: list[tuple[str, str]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -106,14 +109,14 @@ class Recorded:
     pairs: array[int] = field(default_factory=lambda: array("q"))
 
 
-def _unavailable(hint: str, why: str = "unavailable") -> Recorded:
+def unavailable(hint: str, why: str = "unavailable") -> Recorded:
     status = Status(why, hint)
     return Recorded(operators_status=status, memory_status=status, device_status=status)
 
 
 def _lost(hint: str) -> Recorded:
     _warn(hint)
-    return _unavailable(hint)
+    return unavailable(hint)
 
 
 class Started:
@@ -123,7 +126,9 @@ class Started:
         self._profiler = profiler
         self._recorded = recorded
         self._thread = threading.get_ident()
-        self._marks: list[tuple[int, int]] = []
+        # By name, which is no user's: what our clock said before and after.
+        self._marks: dict[str, tuple[int, int]] = {}
+        self._marker = f"{_MARKER_NAME} {secrets.token_hex(8)}"
 
     @property
     def running(self) -> bool:
@@ -163,17 +168,19 @@ class Started:
         from torch._C._profiler import _RecordFunctionFast
 
         for _ in range(_MARKERS):
-            marker = _RecordFunctionFast(f"{_MARKER_NAME} {len(self._marks)}")
+            name = f"{self._marker} {len(self._marks)}"
+            marker = _RecordFunctionFast(name)
             before = _core.now_ns()
             marker.__enter__()
             after = _core.now_ns()
             marker.__exit__(None, None, None)
-            self._marks.append((before, after))
+            self._marks[name] = (before, after)
 
 
 _running: Started | None = None
-# One that was left on another thread: (thread, profiler). It is ended there at the next chance.
-_abandoned: tuple[int, Any] | None = None
+# One that was left on another thread, or forked: (thread, profiler). It is ended there at the next
+# chance; None is any thread.
+_abandoned: tuple[int | None, Any] | None = None
 _kineto_was_started = False
 _warned: set[str] = set()
 
@@ -192,6 +199,23 @@ def start(*, memory: bool, device: str = "auto") -> Started:
         return _refuse(f"torch's profiler cannot be started: {_first_line(error)}")
 
 
+def forget() -> None:
+    """In a child that was forked off while one ran: it is the parent's, and its copy is ended
+    before the next one starts here."""
+    global _running, _abandoned
+    running, _running = _running, None
+    if running is None or running._profiler is None:
+        return
+    thread = None if running._recorded.all_threads else running._thread
+    _abandoned = (thread, running._profiler)
+    running._profiler = None
+    import torch.autograd.profiler as autograd_profiler
+
+    # It was ours, or is somebody's who started it since and knows.
+    if getattr(autograd_profiler, "_is_profiler_enabled", False) is _OURS:
+        autograd_profiler._is_profiler_enabled = False
+
+
 def _start(memory: bool, device: str) -> Started:
     global _running, _abandoned
     import torch
@@ -200,7 +224,7 @@ def _start(memory: bool, device: str) -> Started:
     version = torch_version(torch.__version__)
     if not OLDEST <= version <= NEWEST:
         return _refuse(f"torch {torch.__version__}: operators need torch {RANGE}", "unsupported")
-    if _abandoned is not None and _abandoned[0] == threading.get_ident():
+    if _abandoned is not None and _abandoned[0] in (None, threading.get_ident()):
         _abandoned[1].__exit__(None, None, None)
         _abandoned = None
     if _running is not None:
@@ -251,7 +275,9 @@ def _config(memory: bool, recorded: Recorded) -> Any:
         else:
             recorded.all_threads = True
             return config
-    recorded.not_covered.append(("operators of threads beside the one that entered", why))
+    what = "operators and memory" if memory else "operators"
+    recorded.not_covered.append((f"{what} of threads beside the one that entered", why))
+    recorded.thread_id = threading.get_native_id()
     return None
 
 
@@ -293,12 +319,17 @@ def _enter(profiler: Any) -> None:
             os.environ.pop("KINETO_LOG_LEVEL", None)
 
 
-def read(events: Any, marks: list[tuple[int, int]], into: Recorded) -> None:
-    """torch's list as columns: one pass, and nothing of an event is kept."""
+def read(events: Any, marks: dict[str, tuple[int, int]], into: Recorded) -> None:
+    """torch's list as columns: one pass, and nothing of an event is kept.
+
+    marks: by name, what our clock said before and after.
+    """
     numbers: dict[str, int] = {}
+    # Operators and calls of the device's runtime are counted apart: a number is of both kinds.
     by_correlation: dict[int, int] = {}
-    seen_marks: dict[int, int] = {}
-    launched: list[tuple[int, int]] = []  # (place in device_work, correlation)
+    by_launch: dict[int, int] = {}
+    seen_marks: dict[str, int] = {}
+    launched: list[tuple[int, int]] = []  # of device_work: the operator's number, the launch's
     operators, allocations, work = into.operators, into.allocations, into.device_work
     for event in events:
         name = event.name()
@@ -310,8 +341,8 @@ def read(events: Any, marks: list[tuple[int, int]], into: Recorded) -> None:
             allocations.thread_id.append(event.device_resource_id())
             allocations.device.append(0 if on_cpu else 1)
             continue
-        if name.startswith(_MARKER_NAME):
-            seen_marks[int(name[len(_MARKER_NAME) :])] = start
+        if name in marks:
+            seen_marks[name] = start
             continue
         number = numbers.setdefault(name, len(numbers))
         end = start + event.duration_ns()
@@ -322,22 +353,23 @@ def read(events: Any, marks: list[tuple[int, int]], into: Recorded) -> None:
             operators.end_ns.append(end)
             operators.name.append(number)
             operators.thread_id.append(event.device_resource_id())
-            # A call of the device's runtime has the operator's number as its link.
-            if event.linked_correlation_id() == 0:
-                by_correlation[event.correlation_id()] = len(operators.name)
+            numbered = by_correlation if _is_operator(event) else by_launch
+            numbered[event.correlation_id()] = len(operators.name)
         elif _is_work(event):
-            launched.append((len(work.name), event.linked_correlation_id()))
+            launched.append((event.linked_correlation_id(), event.correlation_id()))
             work.start_ns.append(start)
             work.end_ns.append(end)
             work.name.append(number)
             work.stream.append(_stream(event.device_index(), event.device_resource_id()))
             work.operator.append(0)
-    for place, correlation in launched:
-        work.operator[place] = by_correlation.get(correlation, 0)
+    # What no operator launched (Triton's kernels, a graph's) is of the call that did; 0 is no link.
+    for place, (linked, launch) in enumerate(launched):
+        operator = by_correlation.get(linked, 0) if linked else 0
+        work.operator[place] = operator or (by_launch.get(launch, 0) if launch else 0)
     into.names = list(numbers)
-    for place, (before, after) in enumerate(marks):
-        if place in seen_marks:
-            into.pairs.extend((before, after, seen_marks[place]))
+    for name, (before, after) in marks.items():
+        if name in seen_marks:
+            into.pairs.extend((before, after, seen_marks[name]))
 
 
 def _instant(event: Any) -> bool:
@@ -345,6 +377,14 @@ def _instant(event: Any) -> bool:
     if hasattr(event, "activity_type"):  # not in older ones
         return bool(event.activity_type() == "cpu_instant_event")
     return bool(event.name().startswith("["))
+
+
+def _is_operator(event: Any) -> bool:
+    """Of what ran on a CPU; the rest are calls of a device's runtime and driver."""
+    if hasattr(event, "activity_type"):
+        return bool(event.activity_type() == "cpu_op")
+    # With such a link it is a launch; some without one are, too.
+    return event.linked_correlation_id() == 0 and not event.name().startswith(("cu", "hip", "ur"))
 
 
 def _is_work(event: Any) -> bool:
@@ -366,7 +406,7 @@ def torch_version(text: str) -> tuple[int, int]:
 
 def _refuse(hint: str, why: str = "unavailable") -> Started:
     _warn(hint)
-    return Started(None, _unavailable(hint, why))
+    return Started(None, unavailable(hint, why))
 
 
 def _warn(text: str) -> None:

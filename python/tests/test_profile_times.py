@@ -166,7 +166,7 @@ def test_with_memory_the_other_threads_operators_are_missing_and_it_is_said() ->
         thread.join()
     assert calls(prof)["0"] == 1
     assert operators(rows(prof)["0"]) == set()
-    assert "operators of threads beside the one that entered" in str(prof)
+    assert "operators and memory of threads beside the one that entered" in str(prof)
 
 
 def test_a_call_in_flight_on_another_thread_when_the_profile_ends() -> None:

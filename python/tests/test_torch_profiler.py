@@ -80,7 +80,8 @@ def test_memory_is_of_this_thread_alone_and_said_so() -> None:
     assert recorded.memory_status == adapter.RECORDED
     assert out.numel() * 4 in recorded.allocations.bytes
     assert set(recorded.allocations.device) == {0}
-    assert "threads" in recorded.not_covered[0][0]
+    assert recorded.thread_id == threading.get_native_id()
+    assert "operators and memory of threads" in recorded.not_covered[0][0]
 
 
 def test_the_users_ranges_are_no_operators() -> None:
@@ -255,37 +256,110 @@ class Event:
 CUDA = torch._C._autograd.DeviceType.CUDA
 
 
+KERNEL = {"device_type": CUDA, "device_index": 0, "activity_type": "kernel"}
+LAUNCH = {"activity_type": "cuda_runtime"}
+
+
+def read(*events: Event) -> adapter.Recorded:
+    recorded = adapter.Recorded()
+    adapter.read([*events, Event("a mark", 90, 1)], {"a mark": (10, 20)}, recorded)
+    return recorded
+
+
 def test_device_work_finds_its_operator() -> None:
-    kernel = {"device_type": CUDA, "device_index": 0, "activity_type": "kernel"}
-    events = [
+    recorded = read(
         Event("aten::mm", 100, 50, correlation_id=5),
-        Event("cudaLaunchKernel", 110, 5, correlation_id=9, linked_correlation_id=5),
-        Event("sgemm", 300, 40, linked_correlation_id=5, device_resource_id=3, **kernel),
-        Event("Memcpy HtoD", 350, 1, linked_correlation_id=9, **kernel),
+        Event("cudaLaunchKernel", 110, 5, correlation_id=9, linked_correlation_id=5, **LAUNCH),
+        Event("sgemm", 300, 40, correlation_id=9, linked_correlation_id=5, device_resource_id=3,
+              **KERNEL),
+        Event("k", 360, 1, **KERNEL | {"device_index": 1, "device_resource_id": 2}),
         Event("mine", 300, 41, device_type=CUDA, activity_type="gpu_user_annotation"),
         Event("sync", 300, 41, device_type=CUDA, activity_type="cuda_sync"),
         Event("[memory]", 120, 0, device_type=CUDA, nbytes=-512),
-        Event("k", 360, 1, **kernel | {"device_index": 1, "device_resource_id": 2}),
-        Event("inferprobe.sync 0", 90, 1),
-    ]
-    recorded = adapter.Recorded()
-    adapter.read(events, [(10, 20)], recorded)
+    )  # fmt: skip
     work = recorded.device_work
-    assert [recorded.names[n] for n in work.name] == ["sgemm", "Memcpy HtoD", "k"]
-    assert list(work.operator) == [1, 0, 0]
-    assert list(work.stream) == [3, 7, 1 << 20 | 2]
-    assert list(work.start_ns) == [300, 350, 360] and list(work.end_ns) == [340, 351, 361]
+    assert [recorded.names[n] for n in work.name] == ["sgemm", "k"]
+    assert list(work.operator) == [1, 0]
+    assert list(work.stream) == [3, 1 << 20 | 2]
+    assert list(work.start_ns) == [300, 360] and list(work.end_ns) == [340, 361]
     assert names(recorded) == ["aten::mm", "cudaLaunchKernel"]
     assert list(recorded.allocations.bytes) == [-512] and list(recorded.allocations.device) == [1]
     assert list(recorded.pairs) == [10, 20, 90]
 
 
+def owner(recorded: adapter.Recorded) -> str:
+    (number,) = recorded.device_work.operator
+    return names(recorded)[number - 1] if number else "nobody"
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        # The runtime's own numbers are others than the operators'.
+        ([Event("aten::mm", 100, 50, correlation_id=5),
+          Event("cudaMalloc", 160, 5, correlation_id=5, **LAUNCH)], "aten::mm"),
+        ([Event("cudaMalloc", 100, 5, correlation_id=5, **LAUNCH),
+          Event("aten::mm", 110, 50, correlation_id=5)], "aten::mm"),
+        # An operator that has the launch's number by chance did not launch it.
+        ([Event("aten::mm", 100, 50, correlation_id=9)], "nobody"),
+        ([], "nobody"),
+    ],
+)  # fmt: skip
+def test_the_numbers_of_launches_are_no_operators(before: list[Event], expected: str) -> None:
+    kernel = Event("sgemm", 300, 40, correlation_id=9, linked_correlation_id=5, **KERNEL)
+    assert owner(read(*before, kernel)) == expected
+
+
+@pytest.mark.parametrize("kind", ["cuda_runtime", "cuda_driver", "privateuse1_runtime"])
+def test_a_kernel_that_no_operator_launched_is_of_the_call_that_did(kind: str) -> None:
+    recorded = read(
+        Event("aten::mm", 100, 5, correlation_id=0),  # numbers of 0 are none
+        Event("aten::add", 100, 5, correlation_id=9),
+        Event("cuLaunchKernel", 110, 5, correlation_id=9, activity_type=kind),
+        Event("triton_kernel", 300, 40, correlation_id=9, **KERNEL),
+    )
+    assert owner(recorded) == "cuLaunchKernel"
+
+
+def test_what_is_no_operator_is_left_out() -> None:
+    recorded = read(
+        Event("aten::mm", 100, 50),
+        Event("[OutOfMemory]", 110, 0, activity_type="cpu_instant_event"),
+        Event("rpc", 110, 500, is_async=True),
+        Event("mine", 110, 500, scope=7),
+    )
+    assert names(recorded) == ["aten::mm"]
+
+
+def test_a_users_range_with_the_name_of_a_marker_harms_nothing() -> None:
+    started = adapter.start(memory=False)
+    for name in ("inferprobe.sync", "inferprobe.sync 0", "inferprobe.sync mine"):
+        with torch.profiler.record_function(name):
+            MODEL(X)
+        with torch._C._profiler._RecordFunctionFast(name):
+            MODEL(X)
+    recorded = started.stop()
+    assert len(recorded.pairs) == 2 * 5 * 3
+    assert "inferprobe.sync 0" in names(recorded)
+    assert names(recorded).count("aten::linear") == 6
+
+
 def test_events_of_an_older_torch() -> None:
     event = Event("sgemm", 300, 40, device_type=CUDA, is_user_annotation=True)
     del event._facts["activity_type"]
-    recorded = adapter.Recorded()
-    adapter.read([event, Event("inferprobe.sync 0", 90, 1)], [(10, 20)], recorded)
+    recorded = read(event)
     assert len(recorded.device_work.name) == 0
+
+
+def test_launches_of_an_older_torch() -> None:
+    events = [
+        Event("aten::mm", 100, 50, correlation_id=5),
+        Event("cuLaunchKernel", 110, 5, correlation_id=5),
+        Event("sgemm", 300, 40, correlation_id=9, linked_correlation_id=5, device_type=CUDA),
+    ]
+    for event in events:
+        del event._facts["activity_type"]
+    assert owner(read(*events)) == "aten::mm"
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
