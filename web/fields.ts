@@ -244,6 +244,7 @@ export const fields: readonly Field[] = [
   { path: "modules[].chosen", key: "chosen", unit: null, kind: null, clock: null, mayBeMissing: false, description: "False: it is only there because a chosen module is below it; absent where true." },
   { path: "modules[].not_covered", key: "not_covered", unit: null, kind: null, clock: null, mayBeMissing: false, description: "Why its calls cannot be seen; absent where they can." },
   { path: "modules[].calls", key: "calls", unit: "count", kind: null, clock: null, mayBeMissing: false, description: "Calls over all runs." },
+  { path: "modules[].outermost_calls", key: "outermost_calls", unit: "count", kind: null, clock: null, mayBeMissing: false, description: "Calls that were not inside of a call of the same module: the totals are of these; absent where all were." },
   { path: "modules[].raised", key: "raised", unit: "count", kind: null, clock: null, mayBeMissing: false, description: "Calls that ended by an exception; absent where none did." },
   { path: "modules[].self_cpu_ns", key: "self_cpu_ns", unit: "ns", kind: "host_wall", clock: "monotonic", mayBeMissing: true, description: "In its own code: without child modules and operators." },
   { path: "modules[].operators_cpu_ns", key: "operators_cpu_ns", unit: "ns", kind: "host_wall", clock: "monotonic", mayBeMissing: true, description: "In operators that it called itself." },

@@ -2122,6 +2122,15 @@ FIELDS: tuple[Field, ...] = (
         "Calls over all runs.",
     ),
     Field(
+        "modules[].outermost_calls",
+        "outermost_calls",
+        "count",
+        None,
+        None,
+        False,
+        "Calls that were not inside of a call of the same module: the totals are of these; absent where all were.",
+    ),
+    Field(
         "modules[].raised",
         "raised",
         "count",

@@ -335,6 +335,7 @@ def test_what_was_dropped_and_not_covered_is_in_every_view() -> None:
     said = str(prof.compare(prof))
     assert f"base: {dropped}" in said and f"new: {dropped}" in said
     assert "calls ended by an exception" in said
+    assert "(inferprobe.profile: capacity)" in str(prof)  # what it is called here
 
 
 class Stops(nn.Module):

@@ -126,6 +126,10 @@ def test_recursion_counts_once_in_the_total(detail: str) -> None:
     assert calls(prof) == {"": 6, "leaf": 1}
     assert rows(prof)[""]["total_cpu_ns"] <= took
     assert rows(prof)[""]["share"] == 1
+    assert rows(prof)[""]["outermost_calls"] == 1
+    assert "outermost_calls" not in rows(prof)["leaf"]  # all of them
+    assert "6 (1 outermost)" in str(prof)
+    assert prof.compare(prof)[""].total_ns[0] == rows(prof)[""]["total_cpu_ns"]
     assert_adds_up(prof)
 
 

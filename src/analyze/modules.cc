@@ -33,6 +33,7 @@ Metric<int64_t> Figure(int64_t sum) {
 // Of one module, or of the operators of one name that one module called.
 struct Sums {
   uint64_t calls = 0;
+  uint64_t outermost_calls = 0;
   uint64_t raised = 0;
   int64_t self_ns = 0;
   int64_t operators_ns = 0;
@@ -105,6 +106,7 @@ class Walk {
     sums.self_ns = SaturatingAdd(sums.self_ns, self_ns);
     sums.self.Add(call.own);
     if (open.outermost) {
+      ++sums.outermost_calls;
       sums.total_ns = SaturatingAdd(sums.total_ns, call.dur_ns);
       sums.total.Add(open.amounts);
     }
@@ -193,6 +195,7 @@ class Report {
 
   void Fill(const Sums& sums, ModuleRow* row) const {
     row->calls = sums.calls;
+    row->outermost_calls = sums.outermost_calls;
     row->raised = sums.raised;
     if (sums.calls == 0) {
       FillWithout(WhyNoCalls(row->facts), row);

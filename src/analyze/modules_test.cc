@@ -148,6 +148,8 @@ TEST_F(ModulesTest, AModuleThatCallsItselfCountsOnceInItsTotal) {
   Leave();
   const ModuleReport report = Report();
   EXPECT_EQ(report.rows[kA].calls, 3U);
+  EXPECT_EQ(report.rows[kA].outermost_calls, 1U);
+  EXPECT_EQ(report.rows[kB].outermost_calls, 1U);
   EXPECT_EQ(Times(report.rows[kA]), "5 + 8 + 2 = 15");
   EXPECT_EQ(Times(report.rows[kB]), "2 + 0 + 12 = 14");
   EXPECT_EQ(report.total_ns, 15);

@@ -21,7 +21,8 @@ const char* BlameName(Blame blame);
 // end: recordings name a statistic by its place.
 #define INFERPROBE_LOSS_TABLE(X)                                                                   \
   X(kRingDropped, "ring_dropped", kDataLoss, kInferprobe,                                          \
-    "a run recorded more events than its ring holds: raise --ring-events")                         \
+    "a run recorded more events than its ring holds: raise --ring-events (inferprobe.profile: "    \
+    "capacity)")                                                                                   \
   X(kNoRing, "no_ring", kDataLoss, kInferprobe,                                                    \
     "more threads recorded than max_threads: events of the others are missing, raise it")          \
   X(kForeignThread, "foreign_thread", kDataLoss, kEngine,                                          \
@@ -112,8 +113,8 @@ const char* BlameName(Blame blame);
     "operators that their profiler saw stick out of the module that they ran in, by the doubt of " \
     "two clocks, are cut to it: nothing to do")                                                    \
   X(kModuleCallsOutside, "module_calls_outside", kInfo, kInput,                                    \
-    "forward was called of modules that are not of the profiled model (replicas, another model "   \
-    "of the same class): profile that model, too")                                                 \
+    "forward was called of modules that are not watched (not chosen, replicas, another model of "  \
+    "the same class): nothing to do, or profile these, too")                                       \
   X(kOperatorsUnplaced, "operators_unplaced", kDataLoss, kInput,                                   \
     "operators whose times no clock of this machine explains are left out: measure again")
 

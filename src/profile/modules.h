@@ -6,7 +6,8 @@
 //   total_ns = self_ns + operators_ns + children_ns
 //
 // where self is in the module's own code, operators in what it called itself, children in other
-// modules below it. A module that calls itself counts once in its total.
+// modules below it. A module that calls itself counts once in its total, so the
+// mean of a call is total_ns / outermost_calls.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +62,8 @@ struct ModuleRow {
   Module facts;
   uint32_t depth = 0;
   uint64_t calls = 0;
+  uint64_t outermost_calls =
+      0;                    // of which not inside a call of the same module: the total is theirs
   uint64_t raised = 0;      // of which ended by an exception
   Metric<int64_t> self_ns;  // all host wall
   Metric<int64_t> operators_ns;

@@ -125,6 +125,9 @@ class Tree {
       return Cell::Drawn(row.facts.chosen ? "not called" : "");
     }
     std::string text = CountText(row.calls);
+    if (row.outermost_calls != row.calls) {
+      text += fmt::format(" ({} outermost)", CountText(row.outermost_calls));
+    }
     if (row.raised != 0) text += fmt::format(" ({} raised)", CountText(row.raised));
     return Cell::Drawn(std::move(text));
   }
@@ -322,6 +325,7 @@ Table ModuleTable(const profile::PerfResult& result) {
                                  {"path"},
                                  {"class"},
                                  {"calls", Align::kRight},
+                                 {"outermost", Align::kRight, "outermost_calls"},
                                  {"raised", Align::kRight},
                                  {"self", Align::kRight, "self_cpu_ns"},
                                  {"operators", Align::kRight, "operators_cpu_ns"},
@@ -358,6 +362,7 @@ Table ModuleTable(const profile::PerfResult& result) {
         Cell::Text(row.facts.path),
         Cell::Text(row.facts.class_name),
         Cell::Int(static_cast<int64_t>(row.calls)),
+        Cell::Int(static_cast<int64_t>(row.outermost_calls)),
         Cell::Int(static_cast<int64_t>(row.raised)),
         TimeCell(row.self_ns),
         TimeCell(row.operators_ns),

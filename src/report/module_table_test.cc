@@ -99,6 +99,10 @@ TEST(ModuleText, WhatIsInsideAModuleThatIsThereAgainIsNotRepeated) {
   EXPECT_FALSE(Has(text, "up.in again"));
 }
 
+TEST(ModuleText, SaysWhichCallsTheTotalIsOf) {
+  EXPECT_TRUE(Has(ModuleText(Sample("modules"), {}), "6 (4 outermost)"));
+}
+
 TEST(ModuleText, FoldsOnlyWhereThereIsAFlagToUnfold) {
   const std::string all = ModuleText(Sample("many_modules"), {});
   EXPECT_FALSE(Has(all, "--all"));

@@ -124,6 +124,16 @@ void DescribeModule(Archive& archive, const UsualReasons& recorded, bool operato
     archive.Text(field::kNotCovered, row.facts.not_covered);
   }
   archive.Count(field::kCalls, row.calls);
+  if (archive.Optional(field::kOutermostCalls, row.outermost_calls != row.calls)) {
+    archive.Count(field::kOutermostCalls, row.outermost_calls);
+    if constexpr (Archive::kReading) {
+      if (row.outermost_calls == 0 || row.outermost_calls > row.calls) {
+        archive.Refuse(field::kOutermostCalls, "from 1 to the number of calls");
+      }
+    }
+  } else if constexpr (Archive::kReading) {
+    row.outermost_calls = row.calls;
+  }
   if (archive.Optional(field::kRaised, row.raised != 0)) {
     archive.Count(field::kRaised, row.raised);
   }

@@ -35,7 +35,7 @@ class Tree {
     row.facts.class_name = class_name;
     row.facts.parent = parent;
     row.depth = parent == profile::kNone ? 0 : report_.rows[parent].depth + 1;
-    row.calls = calls;
+    row.calls = row.outermost_calls = calls;
     int64_t operators_ns = 0;
     for (const ModuleOperator& op : operators) operators_ns += op.self_ns;
     row.self_ns = self_ns;
@@ -164,6 +164,7 @@ PerfResult Modules() {
   tree.Finish();
   report.rows[relu].facts.also = {"features.4", "classifier.2"};
   report.rows[linear].raised = 1;
+  report.rows[relu].outermost_calls = 4;
   report.rows[first].facts.parameters = 23'296;
   report.rows[linear].facts.parameters = 37'752'832;
   report.rows[features].facts.chosen = false;

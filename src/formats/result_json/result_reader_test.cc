@@ -211,6 +211,7 @@ TEST(ResultReader, ModulesComeBackWithWhatTheFileDoesNotSpellOut) {
       EXPECT_EQ(read.rows[i].depth, made.rows[i].depth);
       EXPECT_EQ(read.rows[i].facts.parent, made.rows[i].facts.parent);
       EXPECT_EQ(read.rows[i].facts.chosen, made.rows[i].facts.chosen);
+      EXPECT_EQ(read.rows[i].outermost_calls, made.rows[i].outermost_calls);
       // Absent: as the summary says.
       ASSERT_EQ(read.rows[i].self_device_ns.has_value(), made.rows[i].self_device_ns.has_value());
       if (read.rows[i].self_device_ns) continue;
@@ -218,6 +219,14 @@ TEST(ResultReader, ModulesComeBackWithWhatTheFileDoesNotSpellOut) {
                 made.rows[i].self_device_ns.missing().hint);
       EXPECT_EQ(read.rows[i].freed_bytes.has_value(), made.rows[i].freed_bytes.has_value());
     }
+  }
+}
+
+TEST(ResultReader, OutermostCallsAreSomeOfTheCalls) {
+  auto json = ordered_json::parse(WriteResultJson(GetResultSample("modules")));
+  for (const int wrong : {0, 7}) {  // of 6 calls
+    json["modules"][3]["outermost_calls"] = wrong;
+    EXPECT_NE(ErrorOf(json.dump()).find("modules[3].outermost_calls: "), std::string::npos);
   }
 }
 
