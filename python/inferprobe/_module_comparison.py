@@ -137,8 +137,9 @@ def bends_of(name: str, result: Result) -> list[str]:
 def _changes(base: Sequence[Section], new: Sequence[Section]) -> Iterator[ModuleChange]:
     old = {row.path: row for row in base}
     fresh = {row.path: row for row in new}
-    depths = dict(zip(fresh, depths_of(new), strict=True))
-    depths |= dict(zip(old, depths_of(base), strict=True))
+    # A file may name a path twice: the last one counts, as above.
+    depths = {row.path: depth for row, depth in zip(new, depths_of(new), strict=True)}
+    depths |= {row.path: depth for row, depth in zip(base, depths_of(base), strict=True)}
     for path in _merged(list(old), list(fresh)):
         before, after = old.get(path), fresh.get(path)
         row = after if after is not None else before

@@ -44,9 +44,12 @@ def walk(model: Any) -> list[Node]:
     """All modules, parents before their children, in the order of `named_modules`."""
     nodes: list[Node] = []
     place: dict[int, int] = {}
+    taken: set[str] = set()
     waiting: list[tuple[str, Any, int]] = [("", model, -1)]
     while waiting:
         path, module, parent = waiting.pop()
+        if parent >= 0:
+            path = _unique(path, taken)
         known = place.get(id(module))
         if known is not None:
             nodes[known].also.append(path)
@@ -64,19 +67,49 @@ def walk(model: Any) -> list[Node]:
         )
         nodes.append(node)
         prefix = f"{path}." if path else ""
-        children = [(prefix + name, m, at) for name, m in module._modules.items() if m is not None]
+        children = [(prefix + name, m, at) for name, m in _children(module, path)]
         waiting.extend(reversed(children))
     return nodes
+
+
+def _unique(path: str, taken: set[str]) -> str:
+    """`path`, numbered if there is one: a child named "a.b" stands beside the "b" of "a"."""
+    unique, number = path, 1
+    while unique in taken or not unique:
+        number += 1
+        unique = f"{path}#{number}"
+    taken.add(unique)
+    return unique
+
+
+def _children(module: Any, path: str) -> list[tuple[str, Any]]:
+    """Names and modules. A name need not be text that a file can hold."""
+    children = getattr(module, "_modules", None)
+    if not isinstance(children, dict):
+        what = f"{path or 'the model'} is a {type(module).__name__}"
+        raise Error(
+            "invalid_argument",
+            f"{what} without a dictionary of modules",
+            "call super().__init__() in its __init__ before anything else"
+            if children is None
+            else "give modules of torch.nn",
+        )
+    return [
+        (str(name).encode("utf-8", "backslashreplace").decode(), child)
+        for name, child in children.items()
+        if child is not None
+    ]
 
 
 def _parameters(module: Any) -> int:
     """Of the module itself. Those of a lazy module are not known before its first call."""
     count = 0
-    for parameter in module._parameters.values():
+    parameters = getattr(module, "_parameters", None)
+    for parameter in parameters.values() if isinstance(parameters, dict) else ():
         try:
-            count += parameter.numel() if parameter is not None else 0
-        except (RuntimeError, ValueError):
-            continue
+            count += int(parameter.numel()) if parameter is not None else 0
+        except (RuntimeError, ValueError, TypeError, AttributeError):
+            continue  # of a lazy module; or something that is no tensor
     return count
 
 
@@ -95,7 +128,11 @@ def choose(
     depth: int | None,
 ) -> list[Node]:
     """Those that are wanted, and what they are in."""
-    wanted = None if paths is None else {_find(nodes, path) for path in paths}
+    wanted = None
+    if paths is not None:
+        place = {id(node.module): at for at, node in enumerate(nodes)}
+        by_path = {name: at for at, node in enumerate(nodes) for name in (*node.also, node.path)}
+        wanted = {_find(nodes, place, by_path, path) for path in paths}
     includes, excludes = list(include), list(exclude)
     for at, node in enumerate(nodes):
         names = [node.path, *node.also]
@@ -128,11 +165,20 @@ def _matches(names: list[str], globs: list[str]) -> bool:
     return any(fnmatchcase(name, glob) for name in names for glob in globs)
 
 
-def _find(nodes: list[Node], path: Path) -> int:
-    """The module at "features.3" or ("AlexNet", "features", "3"); the root is "" or its class."""
+def _find(nodes: list[Node], place: dict[int, int], by_path: dict[str, int], path: Path) -> int:
+    """The module at "features.3" or ("AlexNet", "features", "3"); the root is "" or its class.
+
+    place: of a module's identity. by_path: of the paths that were walked. What is below a module
+    that has two names is found by its modules."""
     root = nodes[0].class_name
     if isinstance(path, str):
         dotted = path
+    elif not isinstance(path, list | tuple):
+        raise Error(
+            "invalid_argument",
+            f"a path is {path!r}"[:200],
+            f'give "features.3" or ({root!r}, "features", "3")',
+        )
     else:
         parts = [str(part) for part in path]
         if not parts or parts[0] != root:
@@ -142,11 +188,13 @@ def _find(nodes: list[Node], path: Path) -> int:
                 f"a tuple begins with the model's class: ({root!r}, ...)",
             )
         dotted = ".".join(parts[1:])
+    if dotted in by_path:
+        return by_path[dotted]
     module = nodes[0].module
     for part in dotted.split(".") if dotted else ():
         module = module._modules.get(part) if module is not None else None
     if module is not None:
-        return next(at for at, node in enumerate(nodes) if node.module is module)
+        return place[id(module)]
     known = [name for node in nodes for name in (node.path, *node.also) if name]
     near = difflib.get_close_matches(dotted, known, 3, 0.4) or known[:3]
     hint = f"near it: {', '.join(near)}" if near else "the model has no modules inside"

@@ -239,8 +239,8 @@ class ModuleProfile:
         self._operators = detail == "ops"
         self._choice = (
             None if paths is None else _list("paths", paths),
-            _list("include", include),
-            _list("exclude", exclude),
+            _globs("include", include),
+            _globs("exclude", exclude),
             depth,
         )
         self._capacity = capacity
@@ -504,6 +504,8 @@ def _check(model: Any, device: Any, memory: Any, detail: Any, depth: Any, capaci
         raise Error(
             "invalid_argument", f"the model is a {type(model).__name__}", "give a torch.nn.Module"
         )
+    if not isinstance(memory, bool):
+        raise Error("invalid_argument", f"memory is {memory!r}", "give True or False")
     if device not in _DEVICES:
         raise Error("invalid_argument", f"device is {device!r}", f"give one of {_DEVICES}")
     if detail not in ("ops", "modules"):
@@ -529,9 +531,22 @@ def _check(model: Any, device: Any, memory: Any, detail: Any, depth: Any, capaci
 
 
 def _list(name: str, values: Iterable[Any]) -> list[Any]:
-    if isinstance(values, str):
+    if isinstance(values, str | bytes):
         raise Error("invalid_argument", f"{name} is one text", "give a list of them")
-    return list(values)
+    try:
+        return list(values)
+    except TypeError:
+        raise Error(
+            "invalid_argument", f"{name} is {values!r}"[:200], "give a list of texts"
+        ) from None
+
+
+def _globs(name: str, values: Iterable[Any]) -> list[str]:
+    globs = _list(name, values)
+    for glob in globs:
+        if not isinstance(glob, str):
+            raise Error("invalid_argument", f"{name} has {glob!r}"[:200], "give texts")
+    return globs
 
 
 def profile(

@@ -14,6 +14,7 @@ Nothing here imports torch before `start` is called.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -238,6 +239,12 @@ def _start(memory: bool, device: str) -> Started:
             "first"
         )
 
+    if _is_scheduled(autograd_profiler):
+        return _refuse(
+            "another profiler of torch is running, or waits for its steps: operators come once "
+            "its with block is left (start() and stop() alone never say that it is over)"
+        )
+
     recorded = Recorded(memory_status=RECORDED if memory else NOT_REQUESTED)
     use_device = _device(torch, device, recorded)
     config = _config(memory, recorded)
@@ -249,16 +256,27 @@ def _start(memory: bool, device: str) -> Started:
         **({} if config is None else {"experimental_config": config}),
     )
     started = Started(profiler, recorded)
-    _enter(profiler)
     try:
+        _enter(profiler)
         started._mark()
-    except BaseException:
-        profiler.__exit__(None, None, None)
+        _running = started
+        if hasattr(autograd_profiler, "_is_profiler_enabled"):
+            autograd_profiler._is_profiler_enabled = _OURS
+    except BaseException:  # Ctrl-C, too, comes anywhere
+        _running = None
+        with contextlib.suppress(Exception):  # it may not have got as far
+            profiler.__exit__(None, None, None)
+        if hasattr(autograd_profiler, "_is_profiler_enabled"):
+            autograd_profiler._is_profiler_enabled = False
         raise
-    _running = started
-    if hasattr(autograd_profiler, "_is_profiler_enabled"):
-        autograd_profiler._is_profiler_enabled = _OURS
     return started
+
+
+def _is_scheduled(autograd_profiler: Any) -> bool:
+    """Whether the user's torch.profiler has steps. While it waits or warms up torch calls it not
+    running, but it is prepared, and a profiler that comes and goes then takes the process down."""
+    tracker = getattr(autograd_profiler, "KinetoStepTracker", None)
+    return "ProfilerStep" in getattr(tracker, "_step_dict", ())
 
 
 def _config(memory: bool, recorded: Recorded) -> Any:

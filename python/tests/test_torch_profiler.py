@@ -362,18 +362,46 @@ def test_launches_of_an_older_torch() -> None:
     assert owner(read(*events)) == "aten::mm"
 
 
-def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     import os
 
     clean = {k: v for k, v in os.environ.items() if k != "KINETO_LOG_LEVEL"}
     return subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *arguments],
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
         env=clean | environment,
     )
+
+
+SCHEDULED = """
+import sys, warnings, torch, inferprobe
+from torch.profiler import profile, schedule
+warnings.simplefilter("ignore")
+model, x = torch.nn.Linear(8, 16), torch.randn(4, 8)
+with profile(schedule=schedule(wait=int(sys.argv[1]), warmup=1, active=1, repeat=1)) as users:
+    for _ in range(int(sys.argv[1]) + 2):
+        with inferprobe.profile(model) as ours:
+            model(x)
+        facts = ours.to_dict()["module_summary"]
+        print(facts["operators"], len(ours.modules), ours.modules[0].calls)
+        users.step()
+    print(len([e for e in users.events() if e.name == "aten::linear"]))
+with inferprobe.profile(model) as ours:
+    model(x)
+print(bool(ours.modules[0].operators))
+"""
+
+
+@pytest.mark.parametrize("wait", [0, 1])
+def test_a_scheduled_profiler_of_the_users_is_left_alone_in_all_its_phases(wait: int) -> None:
+    *ours, users, after = run(SCHEDULED, str(wait)).stdout.splitlines()
+    assert len(ours) == wait + 2
+    assert all("waits for its steps" in line or "is running:" in line for line in ours), ours
+    assert all(line.endswith("1 1") for line in ours), ours
+    assert (users, after) == ("1", "True")
 
 
 SHOWS_LEVEL = """
@@ -394,3 +422,20 @@ def test_kineto_is_quiet_and_the_environment_as_before() -> None:
 def test_importing_inferprobe_imports_no_torch() -> None:
     code = "import sys, inferprobe, inferprobe._torch_profiler; print('torch' in sys.modules)"
     assert run(code).stdout == "False\n"
+
+
+@pytest.mark.parametrize("where", ["_mark", "_enter"])
+def test_an_interrupt_at_the_start_leaves_no_profiler(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: Any) -> None:
+        if where == "_enter":
+            enter(*arguments)
+        raise KeyboardInterrupt
+
+    enter = adapter._enter
+    monkeypatch.setattr(adapter.Started if where == "_mark" else adapter, where, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        adapter.start(memory=False)
+    assert not torch._C._autograd._profiler_enabled()  # and not torch's flag, as after each test
+    assert adapter._running is None

@@ -60,12 +60,23 @@ class Measure(NamedTuple):
 
 def walk_modules(module: torch.nn.Module, name: str = "", path: Path = ()) -> Iterator[Trace]:
     """Each module under each of its paths, parents first."""
-    # named_children leaves out a module that has come under another name.
-    children = [(key, child) for key, child in module._modules.items() if child is not None]
-    path = (*path, name or type(module).__name__)
-    yield Trace(path, not children, module)
-    for child_name, child in children:
-        yield from walk_modules(child, child_name, path)
+    waiting = [((*path, name or type(module).__name__), module, 0)]
+    around: list[int] = []  # identities of the modules that the next one is in
+    while waiting:
+        path, module, depth = waiting.pop()
+        del around[depth:]
+        children = getattr(module, "_modules", None)
+        if not isinstance(children, dict):
+            raise TypeError(f"a torch.nn.Module is needed, {path[-1]} is a {type(module).__name__}")
+        # named_children leaves out a module that has come under another name.
+        inside = [(key, child) for key, child in children.items() if child is not None]
+        yield Trace(path, not inside, module)
+        around.append(id(module))
+        waiting.extend(
+            ((*path, key), child, depth + 1)
+            for key, child in reversed(inside)
+            if id(child) not in around  # a module inside of itself has no last path
+        )
 
 
 class Profile:
