@@ -52,6 +52,15 @@ _LATER = Status(
 )
 
 
+# What users of torch.profiler look for.
+_OF_TORCH = {
+    "export_chrome_trace": 'save("run.pftrace") writes a trace for ui.perfetto.dev',
+    "events": "raw() has the operators of each call",
+    "key_averages": "display(show_events=True), or to_pandas(operators=True)",
+    "step": "there is no schedule: all runs inside the block count",
+}
+
+
 class ModuleEvent(NamedTuple):
     """An operator that a module called. Times are CLOCK_MONOTONIC."""
 
@@ -393,6 +402,10 @@ class ModuleProfile:
                 "name it .json (the result) or .pftrace (a Perfetto trace)",
             )
 
+    def __getattr__(self, name: str) -> NoReturn:
+        hint = _OF_TORCH.get(name, "")
+        raise AttributeError(f"a profile has no {name!r}{': ' if hint else ''}{hint}")
+
     def __reduce_ex__(self, _protocol: Any) -> NoReturn:
         raise TypeError("an inferprobe.profile cannot be pickled: save() it, or pickle to_dict()")
 
@@ -426,8 +439,11 @@ class ModuleProfile:
     def _status(self) -> tuple[Status, Status, Status]:
         """Of operators, memory and device."""
         if not self._operators:
-            why = Status("not_requested", 'detail="ops" records operators')
-            return why, why, why
+            return (
+                Status("not_requested", 'detail="ops" records operators'),
+                Status("not_requested", 'detail="ops" with memory=True records it'),
+                Status("not_requested", 'detail="ops" records it'),
+            )
         recorded = self._recorded
         if recorded is None:
             return _LATER, _LATER if self._memory else NOT_REQUESTED, _LATER

@@ -107,3 +107,13 @@ def test_a_profile_as_a_data_frame_in_a_notebook_and_against_another(tmp_path: P
         assert comparison["cell"].total_ns[1] == round(mean)
     with pytest.raises(inferprobe.Error, match="disabled"):
         first.compare(inferprobe.profile(model, enabled=False))
+
+
+def test_what_users_of_other_profilers_look_for_is_named() -> None:
+    prof = inferprobe.profile(ARCHITECTURES["cnn"]()[0])
+    with pytest.raises(AttributeError, match="there is no schedule"):
+        prof.step()
+    with pytest.raises(AttributeError, match=r"save\(.run.pftrace.\)"):
+        prof.export_chrome_trace("trace.json")
+    with pytest.raises(AttributeError, match=r"a profile has no 'nothing'$"):
+        _ = prof.nothing

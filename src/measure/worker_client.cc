@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPollMs = 100;      // how soon a cancel is seen
 constexpr int kSilentPolls = 20;  // without a word, before the worker is looked at
-constexpr int kExitMs = 5'000;    // for an engine's destructors; a hanging one is killed
+constexpr int kExitMs = 15'000;   // for an engine's destructors; a hanging one is killed
 
 struct Started {
   base::Process process;

@@ -47,7 +47,8 @@ std::string ModelText(const PerfResult& result) {
                                  result.engine.version, model.method);
   if (result.modules) {
     text += " · " + Counted(result.modules->rows.size(), "module");
-  } else {
+  } else if (!model.delegates.empty() || model.instructions ||
+             model.instructions.missing().status != profile::Status::kUnsupported) {
     text += " · " + Counted(model.delegates.size(), "delegate");
     text += model.instructions
                 ? ", " + Counted(static_cast<uint64_t>(*model.instructions), "instruction")
@@ -214,17 +215,18 @@ std::string PercentText(double ratio) {
 
 std::string PerturbationText(const profile::Perturbation& perturbation) {
   if (!perturbation.ratio) return "costs " + MissingText(perturbation.ratio.missing());
-  const auto range = [](const Metric<profile::Interval>& interval) {
-    if (!interval) return MissingText(interval.missing().status);
+  // Of a ratio without an interval nobody knows what it is worth.
+  const auto change = [](double ratio, const Metric<profile::Interval>& interval) {
+    if (!interval) return MissingText(interval.missing());
     const std::string low = PercentText(interval->low);
-    if (interval->open_above) return fmt::format("[{}, …)", low);
-    return fmt::format("[{}, {}]", low, PercentText(interval->high));
+    if (interval->open_above) return fmt::format("{} [{}, …)", ChangeText(ratio), low);
+    return fmt::format("{} [{}, {}]", ChangeText(ratio), low, PercentText(interval->high));
   };
-  std::string text = fmt::format("costs {} {} of a run", ChangeText(*perturbation.ratio),
-                                 range(perturbation.interval));
+  std::string text =
+      fmt::format("costs {} of a run", change(*perturbation.ratio, perturbation.interval));
   if (perturbation.null_ratio) {
-    text += fmt::format("; identical code (A/A) shows {} {}", ChangeText(*perturbation.null_ratio),
-                        range(perturbation.null_interval));
+    text += fmt::format("; identical code (A/A) shows {}",
+                        change(*perturbation.null_ratio, perturbation.null_interval));
   }
   return text;
 }
