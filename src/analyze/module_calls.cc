@@ -43,18 +43,58 @@ class Forest {
                     [&](const Run& r) { return gives_rows(r) && !r.incomplete; });
     // Where counted stretches begin and end: runs may have slices in common.
     std::vector<int32_t> steps(size_t{size} + 1, 0);
+    std::vector<int32_t> run_steps(size_t{size} + 1, 0);  // of any run
     found_.none_counted = "no run is whole, each lost events";
+    std::vector<Stretch> stretches;
     for (const Run& run : profile_.runs) {
-      if (!gives_rows(run)) continue;
-      if (run.incomplete && (any_whole || run.mode != RunMode::kProfiled)) continue;
-      found_.none_counted.clear();
       const uint32_t first = std::min(run.first_slice, size);
+      const uint32_t end = first + std::min(run.slice_count, size - first);
+      ++run_steps[first];
+      --run_steps[end];
+      const bool left_out = run.incomplete && (any_whole || run.mode != RunMode::kProfiled);
+      const bool counts = gives_rows(run) && !left_out;
+      if (run.dur_ns >= 0) stretches.push_back({run.start_ns, run.dur_ns, counts});
+      if (!counts) continue;
+      found_.none_counted.clear();
       ++steps[first];
-      --steps[first + std::min(run.slice_count, size - first)];
+      --steps[end];
     }
+    // What other threads did is in no run's range, and in a run by its time.
+    std::stable_sort(stretches.begin(), stretches.end(),
+                     [](const Stretch& a, const Stretch& b) { return a.start_ns < b.start_ns; });
     counted_.resize(size);
     int32_t open = 0;
-    for (uint32_t i = 0; i < size; ++i) counted_[i] = (open += steps[i]) > 0 ? 1 : 0;
+    int32_t runs = 0;
+    for (uint32_t i = 0; i < size; ++i) {
+      counted_[i] = (open += steps[i]) > 0 ? 1 : 0;
+      if ((runs += run_steps[i]) > 0) continue;
+      const Stretch* around = StretchAround(stretches, profile_.slices[i]);
+      if (around != nullptr) {
+        counted_[i] = around->counts ? 1 : 0;
+      } else if (ModuleOf(profile_.slices[i]) != kNone) {
+        ++found_.in_no_run;
+      }
+    }
+  }
+
+  struct Stretch {
+    int64_t start_ns;
+    int64_t dur_ns;
+    bool counts;
+  };
+
+  // The last run that began before the slice, if the slice ended in it; nullptr.
+  static const Stretch* StretchAround(const std::vector<Stretch>& runs, const Slice& slice) {
+    auto run = std::upper_bound(runs.begin(), runs.end(), slice.start_ns,
+                                [](int64_t ns, const Stretch& one) { return ns < one.start_ns; });
+    if (run == runs.begin()) return nullptr;
+    --run;
+    // Both begin at 0 or later, so that the difference is exact.
+    const int64_t since_start = slice.start_ns - run->start_ns;
+    return slice.dur_ns >= 0 && since_start <= run->dur_ns &&
+                   slice.dur_ns <= run->dur_ns - since_start
+               ? &*run
+               : nullptr;
   }
 
   [[nodiscard]] uint32_t ModuleOf(const Slice& slice) const {
@@ -140,6 +180,8 @@ class Forest {
     call.module = ModuleOf(slice);
     call.name = slice.name;
     call.raised = call.module != kNone && profile_.args[slice.args].raised;
+    call.seen = options_.seen_thread == profile::ModuleFacts::kAllThreads ||
+                profile_.tracks[slice.track].tid == options_.seen_thread;
     call.start_ns = slice.start_ns;
     call.dur_ns = std::max<int64_t>(slice.dur_ns, 0);
   }
@@ -170,6 +212,8 @@ class Forest {
       if (profile_.tracks[slice.track].in_ticks) continue;
       if (ModuleAmounts* own = OwnAmounts(slice.parent)) {
         own->device_ns = SaturatingAdd(own->device_ns, slice.dur_ns);
+      } else {
+        found_.unowned_device_ns = SaturatingAdd(found_.unowned_device_ns, slice.dur_ns);
       }
     }
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profile/model.h"
+#include "profile/modules.h"
 
 namespace inferprobe::analyze {
 
@@ -28,6 +29,7 @@ struct ModuleCall {
   uint32_t module = profile::kNone;  // kNone: it is an operator's call
   profile::StringId name = 0;
   bool raised = false;
+  bool seen = true;  // its operators and allocations would be here
   int64_t start_ns = 0;
   int64_t dur_ns = 0;
   ModuleAmounts own;  // of the call itself, not of calls inside
@@ -36,14 +38,18 @@ struct ModuleCall {
 struct ModuleCalls {
   std::vector<ModuleCall> calls;  // each behind what it is in, with all that is inside it together
   std::string none_counted;       // why runs give no rows though there are such; "": they do
+  uint64_t in_no_run = 0;         // calls of modules, beside runs that give rows
+  int64_t unowned_device_ns = 0;  // of work that neither an operator nor a module launched
 };
 
 struct ModuleCallOptions {
-  uint32_t modules = 0;    // how many there are: calls of others are passed over
+  uint32_t modules = 0;  // how many there are: calls of others are passed over
+  int64_t seen_thread = profile::ModuleFacts::kAllThreads;
   bool operators = false;  // else these are passed over, too
 };
 
-// Of the runs that give rows, where there are such; of the whole recording where not. Linear.
+// Of the runs that give rows, where there are such, with what other threads did meanwhile; of the
+// whole recording where not. O(n log runs).
 ModuleCalls FindModuleCalls(const profile::Profile& profile, const ModuleCallOptions& options);
 
 }  // namespace inferprobe::analyze

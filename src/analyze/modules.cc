@@ -1,5 +1,7 @@
 #include "analyze/modules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -8,6 +10,7 @@
 #include "analyze/module_calls.h"
 #include "analyze/row_table.h"
 #include "base/saturating.h"
+#include "base/text.h"
 
 namespace inferprobe::analyze {
 namespace {
@@ -35,6 +38,7 @@ struct Sums {
   uint64_t calls = 0;
   uint64_t outermost_calls = 0;
   uint64_t raised = 0;
+  uint64_t unseen = 0;  // calls on threads whose operators were not recorded
   int64_t self_ns = 0;
   int64_t operators_ns = 0;
   int64_t total_ns = 0;  // of the outermost calls
@@ -103,6 +107,7 @@ class Walk {
     --sums.open;
     ++sums.calls;
     sums.raised += call.raised ? 1 : 0;
+    sums.unseen += call.seen ? 0 : 1;
     sums.self_ns = SaturatingAdd(sums.self_ns, self_ns);
     sums.self.Add(call.own);
     if (open.outermost) {
@@ -159,7 +164,9 @@ class Report {
     report.facts.memory = facts_.memory;
     report.facts.device = facts_.device;
     report.facts.clock_error_ns = facts_.clock_error_ns;
+    report.facts.seen_thread = facts_.seen_thread;
     report.facts.not_covered = facts_.not_covered;
+    DescribeLeftOut(&report.facts.not_covered);
     report.rows.reserve(facts_.tree.size());
     for (uint32_t i = 0; i < facts_.tree.size(); ++i) {
       ModuleRow& row = report.rows.emplace_back();
@@ -181,6 +188,19 @@ class Report {
   }
 
  private:
+  void DescribeLeftOut(std::vector<profile::NotCovered>* said) const {
+    if (found_.in_no_run != 0) {
+      said->push_back({fmt::format("{} calls of modules", found_.in_no_run),
+                       "they are inside of no run: those are in no row"});
+    }
+    if (facts_.device && found_.unowned_device_ns > 0) {
+      said->push_back(
+          {fmt::format("{} of work on the device",
+                       base::FormatDurationNs(static_cast<double>(found_.unowned_device_ns))),
+           "neither a module nor an operator that was recorded launched it: it is in no row"});
+    }
+  }
+
   // Figures of what was recorded, or why it was not.
   static Metric<int64_t> Recorded(const Metric<bool>& recorded, int64_t sum) {
     if (!recorded) return recorded.missing();
@@ -220,12 +240,29 @@ class Report {
     }
     row->self_device_ns = Recorded(facts_.device, sums.self.device_ns);
     row->total_device_ns = Recorded(facts_.device, sums.total.device_ns);
+    if (sums.unseen != 0) FillUnseen(row);
+    if (sums.unseen != 0 && facts_.memory) return;
     row->self_cpu_bytes = Recorded(facts_.memory, sums.self.cpu_bytes);
     row->total_cpu_bytes = Recorded(facts_.memory, sums.total.cpu_bytes);
     row->self_device_bytes = DeviceBytes(sums.self.device_bytes);
     row->total_device_bytes = DeviceBytes(sums.total.device_bytes);
     row->allocated_bytes = Recorded(facts_.memory, sums.total.allocated_bytes);
     row->freed_bytes = Recorded(facts_.memory, sums.total.freed_bytes);
+  }
+
+  // Its operators ran on threads where nobody saw them: their time is not its own, and what they
+  // allocated is not 0.
+  void FillUnseen(ModuleRow* row) const {
+    const Missing unseen{Status::kUnavailable,
+                         "it ran on threads of which torch records no operators, nor their memory"};
+    if (facts_.operators) row->self_ns = row->operators_ns = unseen;
+    if (!facts_.memory) return;
+    for (Metric<int64_t>* figure :
+         {&row->self_cpu_bytes, &row->total_cpu_bytes, &row->allocated_bytes, &row->freed_bytes}) {
+      *figure = unseen;
+    }
+    row->self_device_bytes = row->total_device_bytes =
+        facts_.device ? unseen : facts_.device.missing();
   }
 
   // A module that was not called took no time, and no 0 either.
@@ -289,6 +326,7 @@ Metric<ModuleReport> AnalyzeModules(const Profile& profile, const profile::Model
   }
   const ModuleCalls found =
       FindModuleCalls(profile, {.modules = static_cast<uint32_t>(facts.tree.size()),
+                                .seen_thread = facts.seen_thread,
                                 .operators = facts.operators && *facts.operators});
   return Report(profile, facts, found).Make();
 }

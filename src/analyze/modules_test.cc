@@ -155,6 +155,103 @@ TEST_F(ModulesTest, AModuleThatCallsItselfCountsOnceInItsTotal) {
   EXPECT_EQ(report.total_ns, 15);
 }
 
+// On another thread than the operators that were recorded: nobody saw what it called and allocated.
+TEST_F(ModulesTest, WhatRanWhereNobodyLookedHasNoOperatorsAndNoMemory) {
+  const std::string unseen =
+      "unavailable (it ran on threads of which torch records no operators, nor their memory)";
+  made_.profile.tracks[0].tid = 7;
+  EnterModule(kRoot);
+  EnterModule(kA);
+  Operator("aten::relu", 2);
+  made_.profile.allocations.push_back({1, 64, 2, false});
+  Leave();
+  Leave();
+  made_.profile.tracks.push_back(made_.profile.tracks[0]);
+  made_.profile.tracks.back().tid = 8;
+  profile::Slice& elsewhere = made_.profile.slices.emplace_back(made_.profile.slices[1]);
+  elsewhere.track = static_cast<uint16_t>(made_.profile.tracks.size() - 1);
+  elsewhere.parent = kNone;
+
+  EXPECT_EQ(Times(Report().rows[kA]), "2 + 2 + 0 = 4");  // all threads were seen
+  model_.modules.seen_thread = 7;
+  const ModuleReport report = Report();
+  EXPECT_EQ(report.facts.seen_thread, 7);
+  EXPECT_EQ(Times(report.rows[kRoot]), "0 + 0 + 2 = 2");
+  EXPECT_EQ(Text(report.rows[kRoot].total_cpu_bytes), "64");
+  const ModuleRow& row = report.rows[kA];
+  EXPECT_EQ(Times(row), unseen + " + " + unseen + " + 0 = 4");
+  for (const auto* figure :
+       {&row.self_cpu_bytes, &row.total_cpu_bytes, &row.allocated_bytes, &row.freed_bytes}) {
+    EXPECT_EQ(Text(*figure), unseen);
+  }
+  EXPECT_EQ(Text(row.self_device_bytes), "not_requested ()");
+  EXPECT_DOUBLE_EQ(*row.share, 4.0 / 4);
+}
+
+TEST_F(ModulesTest, WorkOfADeviceThatNobodyLaunchedIsSaid) {
+  model_.modules.device = true;
+  EnterModule(kA);
+  Operator("aten::mm", 2);
+  Leave();
+  profile::Slice work;
+  work.category = Category::kDeviceWork;
+  made_.profile.tracks.push_back({});
+  made_.profile.tracks.back().kind = profile::Kind::kDevice;
+  work.track = static_cast<uint16_t>(made_.profile.tracks.size() - 1);
+  work.dur_ns = 300;
+  work.parent = 1;  // the operator
+  made_.profile.slices.push_back(work);
+  EXPECT_TRUE(Report().facts.not_covered.empty());
+  work.parent = kNone;
+  work.dur_ns = 40;
+  made_.profile.slices.push_back(work);
+  const ModuleReport report = Report();
+  EXPECT_EQ(Text(report.rows[kA].total_device_ns), "300");
+  ASSERT_EQ(report.facts.not_covered.size(), 1U);
+  EXPECT_EQ(report.facts.not_covered[0].what, "40.0 ns of work on the device");
+  model_.modules.device = {Status::kNotRequested, ""};
+  EXPECT_TRUE(Report().facts.not_covered.empty());
+}
+
+// Of a run on track 0, what another thread did meanwhile; the recorder lists it elsewhere.
+TEST_F(ModulesTest, CallsOfOtherThreadsAreInTheRunByTheirTime) {
+  EnterModule(kA);
+  Wait(10);
+  Leave();
+  profile::Profile& profile = made_.profile;
+  const int64_t start_ns = profile.slices[0].start_ns;
+  profile::Run run;
+  run.mode = RunMode::kProfiled;
+  run.start_ns = start_ns;
+  run.dur_ns = 10;
+  run.first_slice = 0;
+  run.slice_count = 1;
+  profile.runs.push_back(run);
+  run.mode = RunMode::kWarmup;
+  run.start_ns = start_ns + 100;
+  run.first_slice = run.slice_count = 0;
+  profile.runs.push_back(run);
+  profile.tracks.push_back(profile.tracks[0]);
+  const auto add = [&](int64_t start, int64_t dur_ns) {
+    profile::Slice& slice = profile.slices.emplace_back(profile.slices[0]);
+    slice.track = static_cast<uint16_t>(profile.tracks.size() - 1);
+    slice.start_ns = start_ns + start;
+    slice.dur_ns = dur_ns;
+  };
+  add(0, 10);
+  add(3, 2);
+  add(100, 10);  // in the warm-up, which gives no rows
+  EXPECT_EQ(Report().rows[kA].calls, 3U);
+  EXPECT_TRUE(Report().facts.not_covered.empty());
+  add(-1, 2);
+  add(9, 2);
+  add(50, 2);
+  const ModuleReport report = Report();
+  EXPECT_EQ(report.rows[kA].calls, 3U);
+  ASSERT_EQ(report.facts.not_covered.size(), 1U);
+  EXPECT_EQ(report.facts.not_covered[0].what, "3 calls of modules");
+}
+
 TEST_F(ModulesTest, AModuleWithTwoParentsHasOneRow) {
   EnterModule(kRoot);
   EnterModule(kB);

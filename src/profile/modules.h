@@ -6,8 +6,9 @@
 //   total_ns = self_ns + operators_ns + children_ns
 //
 // where self is in the module's own code, operators in what it called itself, children in other
-// modules below it. A module that calls itself counts once in its total, so the
-// mean of a call is total_ns / outermost_calls.
+// modules below it. A module that calls itself counts once in its total, so the mean of a call is
+// total_ns / outermost_calls. Of one that ran where operators were not seen
+// (ModuleFacts::seen_thread), nobody knows what of that is self.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,9 @@ struct ModuleFacts {
   Metric<bool> operators{Status::kNotRequested, ""};
   Metric<bool> memory{Status::kNotRequested, ""};
   Metric<bool> device{Status::kNotRequested, ""};
+  // The system's thread that alone was seen of operators and memory; kAllThreads: each was.
+  static constexpr int64_t kAllThreads = -1;
+  int64_t seen_thread = kAllThreads;
   Metric<double> clock_error_ns;  // how far the framework's times may be off from the modules'
   std::vector<NotCovered> not_covered;
 };

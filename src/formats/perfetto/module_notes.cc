@@ -121,6 +121,9 @@ void AddModuleNotes(const ModuleFacts& facts, Notes* notes) {
   AddMetric("modules_operators", facts.operators, recorded, notes);
   AddMetric("modules_memory", facts.memory, recorded, notes);
   AddMetric("modules_device", facts.device, recorded, notes);
+  if (facts.seen_thread != ModuleFacts::kAllThreads) {
+    notes->emplace_back("modules_thread", std::to_string(facts.seen_thread));
+  }
   AddMetric("modules_clock_error_ns", facts.clock_error_ns,
             facts.clock_error_ns ? fmt::format("{}", *facts.clock_error_ns) : "", notes);
   for (size_t i = 0; i < facts.not_covered.size(); ++i) {
@@ -141,6 +144,11 @@ bool ReadModuleNote(std::string_view key, std::string_view value, ModuleFacts* f
         EntryOf(key.substr(kNotCovered.size()), "what", &facts->not_covered, &field);
     if (entry != nullptr && field == "what") entry->what = value;
     if (entry != nullptr && field == "why") entry->why = value;
+    return true;
+  }
+  if (key == "modules_thread") {
+    int64_t thread = 0;
+    if (Parse(value, thread) && thread >= 0) facts->seen_thread = thread;
     return true;
   }
   const bool is_hint = key.ends_with(kHint);

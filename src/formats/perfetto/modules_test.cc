@@ -81,6 +81,7 @@ Strings TextOf(const ModuleFacts& facts) {
   lines.push_back(TextOf(facts.memory));
   lines.push_back(TextOf(facts.device));
   lines.push_back(TextOf(facts.clock_error_ns));
+  lines.push_back(std::to_string(facts.seen_thread));
   return lines;
 }
 
@@ -104,6 +105,7 @@ ModuleFacts MadeFacts() {
   facts.memory = {Status::kNotRequested, "memory=True"};
   facts.device = {Status::kUnavailable, ""};
   facts.clock_error_ns = 310.25;
+  facts.seen_thread = 501;
   facts.not_covered = {{"thread 7", "why"}, {"", ""}};
   return facts;
 }
@@ -359,6 +361,10 @@ TEST(PerfettoModules, OddNotesChangeNothing) {
     EXPECT_FALSE(facts.clock_error_ns) << value;
     EXPECT_TRUE(ReadModuleNote("modules_memory", value, &facts));
     EXPECT_FALSE(facts.memory) << value;
+  }
+  for (const char* value : {"", "-1", "x", "99999999999999999999", "7 "}) {
+    EXPECT_TRUE(ReadModuleNote("modules_thread", value, &facts));
+    EXPECT_EQ(facts.seen_thread, ModuleFacts::kAllThreads) << value;
   }
   EXPECT_FALSE(ReadModuleNote("model", "x", &facts));
 }
