@@ -64,7 +64,13 @@ std::unique_ptr<ModuleProfile> Make(const ModuleRecording& recording, const Wind
 
   std::optional<Columns> columns;
   if (!recorded.is_none()) columns.emplace(recorded);
-  if (columns) request.operators = &columns->columns;
+  if (columns) {
+    request.operators = &columns->columns;
+    const auto thread = nb::cast<int64_t>(recorded.attr("thread_id"));
+    facts.seen_thread = thread < 0 ? profile::ModuleFacts::kAllThreads : thread;
+  }
+  // Other threads go on meanwhile: what it reads is Python's no more, or held by `columns`.
+  const nb::gil_scoped_release released;
   return std::make_unique<ModuleProfile>(recording.Make(window, std::move(request)));
 }
 
@@ -81,6 +87,7 @@ nb::dict EventsAsDict(const ModuleProfile& profile) {
   columns["self_ns"] = events.self_ns;
   columns["thread_id"] = events.thread_id;
   columns["bytes"] = events.bytes;
+  columns["device_bytes"] = events.device_bytes;
   columns["names"] = events.names;
   columns["calls"] = events.calls;
   return columns;
@@ -104,14 +111,23 @@ void BindProfile(nb::module_& module) {
   module.def("unwatch_module", [](const nb::object& watched, const nb::object& function, bool own) {
     UnwatchModule(watched.ptr(), function.ptr(), own);
   });
-  [[maybe_unused]] const nb::class_<Window> window(module, "Window");
+  nb::class_<Window>(module, "Window").def_prop_ro("dropped", [](const Window& window) {
+    return window.losses.Get(profile::Loss::kRingDropped);
+  });
   nb::class_<ModuleProfile>(module, "ModuleProfile")
-      .def("json",
-           [](const ModuleProfile& made) { return result_json::WriteResultJson(made.result); })
-      .def("text", &ModuleProfile::Text, nb::arg("show_events"))
+      .def(
+          "json",
+          [](const ModuleProfile& made) { return result_json::WriteResultJson(made.result); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("text", &ModuleProfile::Text, nb::arg("show_events"),
+           nb::call_guard<nb::gil_scoped_release>())
       .def("save_trace",
            [](const ModuleProfile& made, const std::string& path, bool force) {
-             if (auto saved = made.SaveTrace(path, force); !saved) Raise(saved.error());
+             const Result<void> saved = [&] {
+               const nb::gil_scoped_release released;
+               return made.SaveTrace(path, force);
+             }();
+             if (!saved) Raise(saved.error());
            })
       .def("events", &EventsAsDict);
   nb::class_<ModuleRecording>(module, "ModuleRecording")

@@ -86,6 +86,7 @@ ModuleEvents EventsOf(const Profile& profile, uint32_t modules) {
 
   std::vector<int64_t> inside_ns(profile.slices.size(), 0);
   std::vector<int64_t> bytes(profile.slices.size(), 0);
+  std::vector<int64_t> device_bytes(profile.slices.size(), 0);
   for (const uint32_t i : order) {
     const Slice& slice = profile.slices[i];
     if (slice.parent != kNone) {
@@ -93,8 +94,9 @@ ModuleEvents EventsOf(const Profile& profile, uint32_t modules) {
     }
   }
   for (const profile::Allocation& allocation : profile.allocations) {
+    std::vector<int64_t>& sums = allocation.device ? device_bytes : bytes;
     for (uint32_t at = allocation.slice; at != kNone; at = profile.slices[at].parent) {
-      bytes[at] = base::SaturatingAdd(bytes[at], allocation.bytes);
+      sums[at] = base::SaturatingAdd(sums[at], allocation.bytes);
     }
   }
 
@@ -136,6 +138,7 @@ ModuleEvents EventsOf(const Profile& profile, uint32_t modules) {
     events.self_ns.push_back(slice.dur_ns - inside_ns[row.slice]);
     events.thread_id.push_back(profile.tracks[slice.track].tid);
     events.bytes.push_back(bytes[row.slice]);
+    events.device_bytes.push_back(device_bytes[row.slice]);
   }
   return events;
 }

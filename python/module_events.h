@@ -20,7 +20,8 @@ struct ModuleEvents {
   std::vector<uint32_t> depth;  // operators around it, up to the module
   std::vector<int64_t> start_ns, dur_ns, thread_id;
   std::vector<int64_t> self_ns;  // without the operators and modules inside
-  std::vector<int64_t> bytes;    // allocated minus freed, with what is inside
+  // Allocated minus freed, with what is inside.
+  std::vector<int64_t> bytes, device_bytes;
   std::vector<std::string> names;
   std::vector<uint32_t> calls;  // of each module
 };

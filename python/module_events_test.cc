@@ -34,7 +34,8 @@ Profile Example() {
   add(Category::kOperator, "mm", 10, 40, 2);
   add(Category::kOperator, "relu", 60, 70, 1);
   add(Category::kOperator, "alone", 200, 210, kNone);
-  profile.allocations = {{15, 64, 5, false}, {25, 16, 4, false}, {35, -8, 5, false}};
+  profile.allocations = {
+      {15, 64, 5, false}, {25, 16, 4, false}, {35, -8, 5, false}, {36, 1024, 4, true}};
   return profile;
 }
 
@@ -53,6 +54,10 @@ TEST(ModuleEvents, AreOfTheInnermostModuleByCallAndStart) {
 
 TEST(ModuleEvents, BytesAreWithWhatIsInside) {
   EXPECT_EQ(EventsOf(Example(), 3).bytes, (std::vector<int64_t>{72, 16, 0, 0}));
+}
+
+TEST(ModuleEvents, ADevicesBytesAreApart) {
+  EXPECT_EQ(EventsOf(Example(), 3).device_bytes, (std::vector<int64_t>{1024, 1024, 0, 0}));
 }
 
 TEST(ModuleEvents, ModulesBeyondTheTreeAreLeftOut) {

@@ -125,7 +125,8 @@ std::optional<profile::Missing> AddOperators(const OperatorColumns& columns, con
     const uint32_t launched_by = number_of[columns.work_operator[i]];
     const int64_t start_ns = clock->ToNs(columns.work_start_ns[i]);
     const int64_t end_ns = clock->ToNs(columns.work_end_ns[i]);
-    if (launched_by == 0 && !inside(start_ns, end_ns)) continue;
+    const bool by_nobody = columns.work_operator[i] == 0;
+    if (by_nobody ? !inside(start_ns, end_ns) : launched_by == 0) continue;
     import->AddDeviceWork(
         {start_ns, end_ns, names[columns.work_name[i]], columns.work_stream[i], launched_by});
   }
@@ -172,6 +173,7 @@ void ModuleRecording::Drain() {
 Window ModuleRecording::Open() {
   // The ring's pages are touched here, and not in the first call of a module.
   record::AttachThread();
+  const std::lock_guard lock(mutex_);
   Drain();
   Window window;
   window.losses = profile_.losses;
@@ -182,12 +184,14 @@ Window ModuleRecording::Open() {
 
 void ModuleRecording::Close(Window* window) {
   window->end_ns = Clock().ToNs(NowTicks());
+  const std::lock_guard lock(mutex_);
   Drain();
   window->losses = Difference(profile_.losses, window->losses);
   window->losses.Add(Loss::kModuleCallsOutside, CallsOutside() - window->calls_outside);
 }
 
 void ModuleRecording::Stop() {
+  const std::lock_guard lock(mutex_);
   Drain();
   stopped_ = true;
   importer_.reset();
@@ -195,6 +199,7 @@ void ModuleRecording::Stop() {
 }
 
 std::vector<uint32_t> ModuleRecording::Called(const Window& window) const {
+  const std::lock_guard lock(mutex_);
   std::set<uint32_t> numbers;
   for (const Slice& slice : profile_.slices) {
     if (const auto number = NumberOfCall(profile_, window, slice)) numbers.insert(*number);
@@ -205,12 +210,15 @@ std::vector<uint32_t> ModuleRecording::Called(const Window& window) const {
 ModuleProfile ModuleRecording::Make(const Window& window, ProfileRequest request) const {
   ModuleProfile made;
   Profile& profile = made.recording.profile;
-  profile.tracks = profile_.tracks;
-  profile.clock = profile_.clock;
-  profile.process_name = profile_.process_name;
   profile.losses = window.losses;
   profile.run_id = base::RandomHex128();
-  CopyCalls(profile_, window, request, &profile);
+  {
+    const std::lock_guard lock(mutex_);
+    profile.tracks = profile_.tracks;
+    profile.clock = profile_.clock;
+    profile.process_name = profile_.process_name;
+    CopyCalls(profile_, window, request, &profile);
+  }
 
   profile::ModuleFacts& facts = request.model.modules;
   profile::OperatorImport import(&profile, base::ProcessId());

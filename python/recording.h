@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,9 +79,10 @@ class ModuleRecording {
 
  private:
   explicit ModuleRecording(Recorder recorder) : recorder_(std::move(recorder)) {}
-  void Drain();
+  void Drain();  // with the lock
 
   Recorder recorder_;
+  mutable std::mutex mutex_;  // of profile_ and importer_: Make() runs without the GIL
   profile::Profile profile_;
   std::unique_ptr<profile::RingImporter> importer_;
   bool stopped_ = false;

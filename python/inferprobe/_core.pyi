@@ -61,6 +61,10 @@ def now_ns() -> int:
 class Window:
     """From when to when a profile ran, and what was lost meanwhile."""
 
+    @property
+    def dropped(self) -> int:
+        """Calls that found no place in their thread's ring."""
+
 class ModuleRecording:
     """What profiles of this process share."""
 

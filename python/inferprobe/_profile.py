@@ -70,7 +70,9 @@ class ModuleEvent(NamedTuple):
     self_ns: int  # without the operators and modules inside
     depth: int  # operators around it, up to the module
     thread_id: int
-    bytes: int | None  # allocated minus freed, with what is inside; None: not recorded
+    # Allocated minus freed, with what is inside; None: not recorded.
+    bytes: int | None
+    device_bytes: int | None
 
 
 class _Recording:
@@ -361,8 +363,10 @@ class ModuleProfile:
             [[] for _ in range(calls)] for calls in columns["calls"]
         ]
         names = columns["names"]
-        memory = not self._status()[1].why
-        for module, call, name, start, dur, self_ns, depth, thread, size in zip(
+        _, memory_status, device_status = self._status()
+        memory = not memory_status.why
+        device = memory and not device_status.why
+        for module, call, name, start, dur, self_ns, depth, thread, size, on_device in zip(
             columns["module"],
             columns["call"],
             columns["name"],
@@ -372,6 +376,7 @@ class ModuleProfile:
             columns["depth"],
             columns["thread_id"],
             columns["bytes"],
+            columns["device_bytes"],
             strict=True,
         ):
             event = ModuleEvent(
@@ -382,6 +387,7 @@ class ModuleProfile:
                 depth,
                 thread,
                 size if memory else None,
+                on_device if device else None,
             )
             events[module][call].append(event)
         assert self._entered is not None
@@ -467,6 +473,7 @@ class ModuleProfile:
         not_covered = entered.describe_exchanged(called)
         not_covered += describe_calls_in_flight(entered.tree, called)
         not_covered += describe_uncalled(entered.tree, called)
+        not_covered += self._describe_dropped(entered)
         if self._recorded is not None:
             not_covered += self._recorded.not_covered
         if sys.version_info < (3, 12):
@@ -483,6 +490,20 @@ class ModuleProfile:
             not_covered=not_covered,
             recorded=None if operators.why else self._recorded,
         )
+
+    def _describe_dropped(self, entered: Entered) -> list[tuple[str, str]]:
+        """Whose capacity it was: profiles share rings, which the first one in made."""
+        assert entered.window is not None
+        dropped = entered.window.dropped
+        if not dropped:
+            return []
+        why = f"a thread made more than capacity={entered.capacity}: give a larger one"
+        if entered.capacity < self._capacity:
+            why = (
+                f"a thread made more than the capacity={entered.capacity} of the profile around "
+                f"this one, which is for both: give that one a larger one"
+            )
+        return [(f"{dropped:,} calls of modules", why)]
 
 
 def describe_uncalled(tree: list[Node], called: set[int]) -> list[tuple[str, str]]:

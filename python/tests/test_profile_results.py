@@ -173,13 +173,41 @@ def test_raw_without_memory_has_no_bytes() -> None:
     model = small()
     with inferprobe.profile(model) as prof:
         model(X)
-    assert {event.bytes for event in prof.raw()[1]["0"][0]} == {None}
+    first = prof.raw()[1]["0"][0]
+    assert {(event.bytes, event.device_bytes) for event in first} == {(None, None)}
 
 
-def test_saved_results_and_traces_show_the_same_rows(tmp_path: Path) -> None:
+def test_a_devices_bytes_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = adapter.read
+
+    def with_a_device(events: Any, marks: Any, into: Any) -> None:
+        real(events, marks, into)
+        into.device_status = adapter.RECORDED
+        at = [into.names[name] for name in into.operators.name].index("aten::addmm")
+        into.allocations.time_ns.append(into.operators.start_ns[at] + 1)
+        into.allocations.bytes.append(4096)
+        into.allocations.thread_id.append(into.operators.thread_id[at])
+        into.allocations.device.append(1)
+
+    monkeypatch.setattr(adapter, "read", with_a_device)
     model = small()
     with inferprobe.profile(model, memory=True) as prof:
         model(X)
+    (call,) = prof.raw()[1]["0"]
+    assert call[0].bytes == 3 * 8 * 4
+    assert call[0].device_bytes == 4096
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_saved_results_and_traces_show_the_same_rows(tmp_path: Path, elsewhere: bool) -> None:
+    model = small()
+    with inferprobe.profile(model, memory=True) as prof:
+        model(X)
+        if elsewhere:
+            thread = threading.Thread(target=model[0], args=(X,))
+            thread.start()
+            thread.join()
+    assert isinstance(rows(prof)["0"]["self_cpu_ns"], dict) == elsewhere
     for name in ("run.json", "run.pftrace"):
         prof.save(tmp_path / name)
         read = inferprobe.load(tmp_path / name)
@@ -317,6 +345,20 @@ def test_calls_beyond_the_capacity_are_counted() -> None:
     assert calls(prof)["child"] == 1024  # rounded up to a power of two
     assert statistic(prof, "ring_dropped") == 5000 + 1 - 1024
     assert "ring_dropped" in str(prof)
+    assert "a thread made more than capacity=1000" in str(prof)
+
+
+def test_the_capacity_is_that_of_the_profile_around() -> None:
+    model = nn.Identity()
+    with (
+        inferprobe.profile(model, detail="modules", capacity=64),
+        inferprobe.profile(model, detail="modules", capacity=1000) as inner,
+    ):
+        for _ in range(100):
+            model(X)
+    assert "36 calls of modules: a thread made more than the capacity=64 of the profile" in str(
+        inner
+    )
 
 
 def test_what_was_dropped_and_not_covered_is_in_every_view() -> None:

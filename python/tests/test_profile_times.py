@@ -170,6 +170,10 @@ def test_with_memory_the_other_threads_operators_are_missing_and_it_is_said() ->
         thread.join()
     assert calls(prof)["0"] == 1
     assert operators(rows(prof)["0"]) == set()
+    row = rows(prof)["0"]
+    for figure in ("self_cpu_ns", "operators_cpu_ns", "total_cpu_bytes", "allocated_bytes"):
+        assert row[figure]["status"] == "unavailable", figure
+    assert row["total_cpu_ns"] > 0
     assert "operators and memory of threads beside the one that entered" in str(prof)
 
 

@@ -253,6 +253,7 @@ def _event_list(call: Sequence[ModuleEvent], memory: bool) -> EventList:
                 start_us=(one.start_ns - begin) / 1000,
                 end_us=(one.start_ns + one.dur_ns - begin) / 1000,
                 cpu_memory_usage=one.bytes or 0,
+                device_memory_usage=one.device_bytes or 0,
             )
             for number, one in enumerate(call)
         ],
