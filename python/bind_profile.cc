@@ -1,5 +1,6 @@
 // The watch on modules, the recording and its results as Python sees them. What is chosen, when it
 // begins and how it is shown is decided in python/inferprobe/_profile.py.
+#include "base/atomic_file.h"
 #include "bind_profile.h"
 
 #include <nanobind/stl/optional.h>
@@ -130,6 +131,11 @@ void BindProfile(nb::module_& module) {
              if (!saved) Raise(saved.error());
            })
       .def("events", &EventsAsDict);
+  module.def("write_file", [](const std::string& path, const std::string& text, bool force) {
+    auto written = base::WriteFileAtomically(
+        path, text, force ? base::Overwrite::kForce : base::Overwrite::kRefuse);
+    if (!written) Raise(written.error());
+  });
   nb::class_<ModuleRecording>(module, "ModuleRecording")
       .def("open", &ModuleRecording::Open)
       .def("close", [](ModuleRecording& recording, Window& window) { recording.Close(&window); })

@@ -35,7 +35,9 @@ using profile::Profile;
 using profile::Slice;
 using profile::Status;
 
-constexpr uint32_t kMostThreads = 256;
+// A ring goes to another thread only between blocks: each that a block starts needs its own.
+constexpr uint64_t kMostThreads = 4096;
+constexpr uint32_t kPresentBytes = 64 << 10;  // 2,048 calls
 const char* const kNotRunByUs = "the model was called by its own program";
 
 LossCounts Difference(const LossCounts& now, const LossCounts& before) {
@@ -153,7 +155,14 @@ Result<std::unique_ptr<ModuleRecording>> ModuleRecording::Start(uint32_t capacit
   RecorderOptions options;
   options.events_per_thread = capacity;
   options.max_threads = kMostThreads;
+  options.present_bytes_per_thread = kPresentBytes;
   Result<Recorder> recorder = Recorder::Start(options);
+  // Only addresses are taken, but of those a machine or a limit may have fewer.
+  while (!recorder && recorder.error().code != ErrorCode::kAlreadyExists &&
+         options.max_threads > 1) {
+    options.max_threads /= 2;
+    recorder = Recorder::Start(options);
+  }
   if (!recorder) return tl::unexpected(recorder.error());
   std::unique_ptr<ModuleRecording> recording(new ModuleRecording(*std::move(recorder)));
   auto reader =

@@ -30,6 +30,10 @@ struct RecorderOptions {
   uint32_t name_bytes = 1 << 20;  // for the names of scopes
   std::string run_id{};           // "": a random one
   std::string process_name{};     // "": the program's
+  // How much of a thread's ring is made present when it first records. 0: all of it, so that no
+  // event ever costs a page fault. Otherwise the rest comes by a fault in 128 events, and a thread
+  // takes what it needs. Of private memory only: elsewhere a page that cannot be had is a SIGBUS.
+  uint32_t present_bytes_per_thread = 0;
 };
 
 // What was recorded: a scope of the program's own, or the inside of a model that an observed

@@ -55,6 +55,9 @@ def last_delegate_error() -> str: ...
 def get_profile_config() -> tuple[bool, str, str, int]:
     """Whether it is on, the format, the folder, and the number of updates so far."""
 
+def write_file(path: str, text: str, force: bool) -> None:
+    """Complete under its name, or not at all."""
+
 def now_ns() -> int:
     """CLOCK_MONOTONIC by the clock that rings are written with, to which this is exact."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from inferprobe._error import Error
 
@@ -26,3 +28,16 @@ def path_text(name: str, path: str | os.PathLike[str]) -> str:
             "the command inferprobe takes such names",
         ) from None
     return text
+
+
+@contextmanager
+def saving() -> Iterator[None]:
+    """An error of writing, in the words of Python: what the command calls --force is an argument
+    here."""
+    try:
+        yield
+    except Error as error:
+        if "--force" in error.hint:
+            hint = error.hint.replace("--force", "force=True")
+            raise Error(error.code, error.message, hint) from None
+        raise

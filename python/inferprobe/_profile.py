@@ -33,6 +33,7 @@ from inferprobe._load import load
 from inferprobe._module_comparison import ModuleComparison, bends_of, rows_of
 from inferprobe._module_tree import Node
 from inferprobe._module_views import notes_of, operators_to_pandas, to_html, to_pandas
+from inferprobe._path import path_text, saving
 from inferprobe._result import Result
 from inferprobe._torch_profiler import NOT_REQUESTED, Recorded, Status
 
@@ -396,15 +397,17 @@ class ModuleProfile:
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the result ("run.json") or a Perfetto trace of all calls ("run.pftrace")."""
-        target = Path(path)
-        if target.suffix == ".json":
-            self.result.save(target, force=force)
-        elif target.suffix == ".pftrace":
-            self._finished().save_trace(str(target), force)
+        text = path_text("path", path)
+        suffix = Path(text).suffix
+        if suffix == ".json":
+            self.result.save(text, force=force)
+        elif suffix == ".pftrace":
+            with saving():
+                self._finished().save_trace(text, force)
         else:
             raise Error(
                 "invalid_argument",
-                f"{target}: what is to be written?",
+                f"{text}: what is to be written?",
                 "name it .json (the result) or .pftrace (a Perfetto trace)",
             )
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inferprobe._error import Error
+from inferprobe import _core
 from inferprobe._fields import FIELDS, Field
+from inferprobe._path import path_text, saving
 
 if TYPE_CHECKING:
     from inferprobe._regions import Regions
@@ -184,16 +184,8 @@ class Result(Section):
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes the result JSON, the same that `perf --output` writes."""
-        target = Path(path)
-        if target.exists() and not force:
-            raise Error("already_exists", f"{target} exists already", "give force=True")
-        partial = target.with_name(target.name + ".partial")
-        try:
-            partial.write_text(self._text, encoding="utf-8")
-            partial.replace(target)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise Error("io", f"cannot write {target}: {error.strerror}") from error
+        with saving():
+            _core.write_file(path_text("path", path), self._text, force)
 
     def __str__(self) -> str:
         return self._tables or self._text

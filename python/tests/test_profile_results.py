@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -522,3 +524,77 @@ def test_a_fork_inside_of_a_profile() -> None:
         assert os.waitpid(child, 0)[1] == 0
         model(X)
     assert calls(prof) == {"": 2}
+
+
+def test_saving_is_as_the_command_writes(tmp_path: Path) -> None:
+    model = torch.nn.Linear(4, 4)
+    with inferprobe.profile(model) as prof:
+        model(torch.ones(2, 4))
+    for name in ("run.json", "run.pftrace"):
+        target, link = tmp_path / f"at.{name}", tmp_path / name
+        target.write_text("mine")
+        link.symlink_to(target)
+        with pytest.raises(inferprobe.Error, match="force=True") as error:
+            prof.save(link)
+        assert error.value.code == "already_exists" and "--force" not in str(error.value)
+        prof.save(link, force=True)
+        assert link.is_symlink() and target.read_bytes()[:4] != b"mine"
+        of_others = tmp_path / f"other.{name}.partial"
+        of_others.write_text("mine")
+        with pytest.raises(inferprobe.Error):
+            prof.save(tmp_path / f"other.{name}")
+        assert of_others.read_text() == "mine"
+        for wrong in ("x" * 300, "no\0", "bad\udc80", f"at.{name}/in"):
+            with pytest.raises(inferprobe.Error):
+                prof.save(tmp_path / f"{wrong}.{name}")
+
+
+def test_a_threads_first_call_takes_no_memory_that_it_does_not_need() -> None:
+    def resident() -> int:
+        text = Path("/proc/self/statm").read_text(encoding="ascii")
+        return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    model = torch.nn.Identity()
+    done = threading.Barrier(101)
+
+    def call() -> None:
+        model(None)
+        done.wait()
+
+    with inferprobe.profile(model, detail="modules") as prof:
+        before = resident()
+        threads = [threading.Thread(target=call) for _ in range(100)]
+        for thread in threads:
+            thread.start()
+        while done.n_waiting < 100:
+            time.sleep(0.001)
+        grown = resident() - before
+        done.wait()
+        for thread in threads:
+            thread.join()
+    assert prof.modules[0].calls == 100
+    assert grown < 100 * 2**20  # their rings are 8 MiB each
+
+
+def test_more_threads_than_before_each_have_their_ring() -> None:
+    model = torch.nn.Identity()
+    with inferprobe.profile(model, detail="modules") as prof:
+        for _ in range(1000):
+            thread = threading.Thread(target=model, args=(None,))
+            thread.start()
+            thread.join()
+    assert prof.modules[0].calls == 1000
+    assert "no_ring" not in str(prof)
+
+
+def test_where_calls_were_dropped_none_is_said_to_be_not_called() -> None:
+    model = torch.nn.Sequential(torch.nn.Identity(), torch.nn.Identity())
+    with inferprobe.profile(model[0], capacity=64):
+        pass
+    with inferprobe.profile(model, capacity=64) as prof:
+        for _ in range(200):
+            model[0](None)
+        model[1](None)
+    row = prof.modules[2]
+    assert row.calls == 0 and "not recorded" in str(row.total_cpu_ns)
+    assert "not recorded" in str(prof) and "not called" not in str(prof)

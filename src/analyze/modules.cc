@@ -153,7 +153,12 @@ class Walk {
 class Report {
  public:
   Report(const Profile& profile, const ModuleFacts& facts, const ModuleCalls& found)
-      : profile_(profile), facts_(facts), found_(found), walk_(found.calls, facts.tree.size()) {}
+      : profile_(profile),
+        facts_(facts),
+        found_(found),
+        dropped_(profile.losses.Get(profile::Loss::kRingDropped) != 0 ||
+                 profile.losses.Get(profile::Loss::kNoRing) != 0),
+        walk_(found.calls, facts.tree.size()) {}
 
   ModuleReport Make() {
     walk_.Run();
@@ -167,6 +172,11 @@ class Report {
     report.facts.seen_thread = facts_.seen_thread;
     report.facts.not_covered = facts_.not_covered;
     DescribeLeftOut(&report.facts.not_covered);
+    if (dropped_) {
+      report.facts.not_covered.push_back(
+          {"calls that were dropped (ring_dropped, no_ring)",
+           "their time and operators are of the module around, or in no module"});
+    }
     report.rows.reserve(facts_.tree.size());
     for (uint32_t i = 0; i < facts_.tree.size(); ++i) {
       ModuleRow& row = report.rows.emplace_back();
@@ -270,6 +280,7 @@ class Report {
     if (!module.not_covered.empty()) return {Status::kUnsupported, module.not_covered};
     if (!module.chosen) return {Status::kNotRequested, "not chosen"};
     if (!found_.none_counted.empty()) return {Status::kUnavailable, found_.none_counted};
+    if (dropped_) return {Status::kNotMeasured, "not recorded: calls of modules were dropped"};
     return {Status::kNotMeasured, "not called"};
   }
 
@@ -310,6 +321,7 @@ class Report {
   const Profile& profile_;
   const ModuleFacts& facts_;
   const ModuleCalls& found_;
+  const bool dropped_;  // calls may be missing, of any module
   Walk walk_;
 };
 

@@ -431,6 +431,27 @@ TEST_F(ModulesTest, DeviceWorkIsOfTheModulesThatLaunchedIt) {
   EXPECT_EQ(Times(report.rows[kA]), "0 + 1 + 0 = 1");  // host times do not know of it
 }
 
+TEST_F(ModulesTest, WhereCallsWereDroppedNobodyKnowsWhatWasCalled) {
+  EnterModule(kA);
+  Wait(3);
+  Leave();
+  Operator("aten::add", 4);  // of a module whose call was dropped
+  for (const profile::Loss loss : {profile::Loss::kRingDropped, profile::Loss::kNoRing}) {
+    made_.profile.losses = {};
+    EXPECT_TRUE(Report().facts.not_covered.empty());
+    EXPECT_EQ(Text(Report().rows[kB].total_ns), "not_measured (not called)");
+    made_.profile.losses.Add(loss);
+    const ModuleReport report = Report();
+    EXPECT_EQ(Times(report.rows[kA]), "3 + 0 + 0 = 3");
+    EXPECT_EQ(Text(report.rows[kB].total_ns),
+              "not_measured (not recorded: calls of modules were dropped)");
+    EXPECT_EQ(report.outside_ns, 4);
+    ASSERT_EQ(report.facts.not_covered.size(), 1U);
+    EXPECT_EQ(report.facts.not_covered[0].why,
+              "their time and operators are of the module around, or in no module");
+  }
+}
+
 TEST_F(ModulesTest, WhatWasNotRecordedHasNoFigure) {
   EnterModule(kA);
   Wait(3);

@@ -161,4 +161,6 @@ void PreferLargePages(void* memory, size_t bytes) {
   if (whole != 0) madvise(static_cast<std::byte*>(memory) + begin, whole, MADV_HUGEPAGE);
 }
 
+void PreferSmallPages(void* memory, size_t bytes) { madvise(memory, bytes, MADV_NOHUGEPAGE); }
+
 }  // namespace inferprobe::base

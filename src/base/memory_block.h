@@ -51,4 +51,8 @@ class MemoryBlock {
 // within, which saves hundreds of page faults a MB. Advice; it changes nothing else.
 void PreferLargePages(void* memory, size_t bytes);
 
+// Memory of which little may be used: a touch shall take one page, on systems too that give large
+// ones unasked. Advice, for whole pages.
+void PreferSmallPages(void* memory, size_t bytes);
+
 }  // namespace inferprobe::base

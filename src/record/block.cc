@@ -42,6 +42,10 @@ Result<BlockPlan> PlanBlock(const RecorderOptions& options) {
                      "1 to " + std::to_string(kMaxRings) + " threads, at most 1 TiB in all");
   }
   plan.total_bytes = plan.cells_offset + plan.ring_count * ring_bytes;
+  const bool is_private = options.shared_fd < 0 && options.file.empty();
+  plan.present_bytes = is_private && options.present_bytes_per_thread != 0
+                           ? std::min<uint64_t>(options.present_bytes_per_thread, ring_bytes)
+                           : ring_bytes;
   return plan;
 }
 
@@ -63,6 +67,9 @@ Result<std::shared_ptr<Block>> Block::Create(const RecorderOptions& options) {
   if (!memory->Reserve(0, plan->cells_offset)) {
     return MakeError(ErrorCode::kIo, "recorder: the system has no " +
                                          std::to_string(plan->cells_offset) + " bytes left");
+  }
+  if (plan->present_bytes < plan->ring_capacity * sizeof(Cell)) {
+    base::PreferSmallPages(memory->data() + plan->cells_offset, bytes - plan->cells_offset);
   }
   auto block = std::make_shared<Block>();
   block->memory_ = *std::move(memory);

@@ -2,6 +2,7 @@
 // a stopped recorder's block lives until the last of them has moved on.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,7 @@ struct BlockPlan {
   uint64_t names_bytes = 0;
   uint64_t cells_offset = 0;
   uint64_t total_bytes = 0;
+  uint64_t present_bytes = 0;  // of a ring, once a thread has it
 };
 Result<BlockPlan> PlanBlock(const RecorderOptions& options);
 
@@ -38,10 +40,11 @@ class Block {
   [[nodiscard]] std::byte* names() const { return memory_.data() + plan_.names_offset; }
   [[nodiscard]] const BlockPlan& plan() const { return plan_; }
 
-  // Makes the pages of a ring present. False: the system has none.
+  // Makes the pages of a ring present that shall be. False: the system has none.
   [[nodiscard]] bool ReserveRing(uint32_t index) const {
     const uint64_t bytes = plan_.ring_capacity * sizeof(Cell);
-    return memory_.Reserve(plan_.cells_offset + index * bytes, bytes);
+    return memory_.Reserve(plan_.cells_offset + index * bytes,
+                           std::min(bytes, plan_.present_bytes));
   }
 
  private:

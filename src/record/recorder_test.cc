@@ -1,9 +1,12 @@
 #include "inferprobe/recorder.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -13,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/shared_memory.h"
+#include "base/temporary_folder.h"
 #include "inferprobe/scope.h"
 #include "record/block_reader.h"
 #include "record/calibrate.h"
@@ -41,6 +45,63 @@ TEST(Recorder, OnlyOneAtATime) {
   first->Stop();
   first->Stop();  // harmless
   EXPECT_TRUE(Recorder::Start(kSmall));
+}
+
+uint64_t PresentPages(const Recorder& recorder) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> present(recorder.memory_bytes() / page + 1);
+  EXPECT_EQ(mincore(const_cast<void*>(recorder.memory()), recorder.memory_bytes(), present.data()),
+            0);
+  return static_cast<uint64_t>(
+      std::count_if(present.begin(), present.end(), [](unsigned char c) { return (c & 1) != 0; }));
+}
+
+TEST(Recorder, AThreadTakesAsMuchMemoryAsIsSaid) {
+  constexpr uint32_t kEvents = 1 << 16;
+  constexpr uint64_t kRing = uint64_t{kEvents} * sizeof(record::Cell);
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  struct Case {
+    const char* name;
+    uint32_t present_bytes;
+    uint64_t pages;
+  };
+  for (const Case& c :
+       {Case{"all", 0, kRing / page}, Case{"16 pages", 16U * 4096, 16U * 4096 / page},
+        Case{"more than there is", 1U << 30, kRing / page}}) {
+    SCOPED_TRACE(c.name);
+    Result<Recorder> recorder = Recorder::Start({.events_per_thread = kEvents,
+                                                 .max_threads = 4,
+                                                 .present_bytes_per_thread = c.present_bytes});
+    ASSERT_TRUE(recorder);
+    const uint64_t before = PresentPages(*recorder);
+    for (int i = 0; i < 8; ++i) {
+      INFERPROBE_SCOPE("few");
+    }
+    EXPECT_EQ(PresentPages(*recorder) - before, c.pages);
+    // What is beyond comes when it is needed.
+    for (uint32_t i = 8; i < kEvents; ++i) {
+      INFERPROBE_SCOPE("many");
+    }
+    EXPECT_EQ(PresentPages(*recorder) - before, kRing / page);
+    const DrainedScopes drained = recorder->Drain();
+    EXPECT_EQ(drained.scopes.size(), kEvents);
+    EXPECT_EQ(drained.dropped, 0U);
+  }
+}
+
+TEST(Recorder, OfAFileAThreadsRingIsPresentWhole) {
+  const base::TemporaryFolder folder;
+  Result<Recorder> recorder = Recorder::Start({.file = folder.path() + "/rings",
+                                               .events_per_thread = 1 << 16,
+                                               .max_threads = 1,
+                                               .present_bytes_per_thread = 4096});
+  ASSERT_TRUE(recorder);
+  {
+    INFERPROBE_SCOPE("one");
+  }
+  struct stat info{};
+  ASSERT_EQ(stat((folder.path() + "/rings").c_str(), &info), 0);
+  EXPECT_GE(info.st_blocks * 512, int64_t{1} << 21);  // on disk, where a hole would be a SIGBUS
 }
 
 TEST(Recorder, AStoppedOneGivesNothing) {

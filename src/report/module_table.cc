@@ -77,8 +77,13 @@ struct Shown {
 // The tree of modules as lines of a table.
 class Tree {
  public:
-  Tree(const ModuleReport& report, const ModuleTextOptions& options)
-      : report_(report), options_(options), shown_(report), forest_(report.rows) {}
+  Tree(const profile::PerfResult& result, const ModuleTextOptions& options)
+      : report_(*result.modules),
+        options_(options),
+        calls_dropped_(result.losses.Get(profile::Loss::kRingDropped) != 0 ||
+                       result.losses.Get(profile::Loss::kNoRing) != 0),
+        shown_(report_),
+        forest_(report_.rows) {}
 
   std::string Render() {
     std::vector<Column> columns = {{.title = "module", .widest = kWidestName},
@@ -119,10 +124,11 @@ class Tree {
     table.AddRow(std::move(cells));
   }
 
-  [[nodiscard]] static Cell CallsCell(const ModuleRow& row) {
+  [[nodiscard]] Cell CallsCell(const ModuleRow& row) const {
     if (row.calls == 0) {
       if (!row.facts.not_covered.empty()) return Cell::Drawn("not covered");
-      return Cell::Drawn(row.facts.chosen ? "not called" : "");
+      if (!row.facts.chosen) return Cell::Drawn("");
+      return Cell::Drawn(calls_dropped_ ? "not recorded" : "not called");
     }
     std::string text = CountText(row.calls);
     if (row.outermost_calls != row.calls) {
@@ -231,6 +237,7 @@ class Tree {
 
   const ModuleReport& report_;
   const ModuleTextOptions& options_;
+  const bool calls_dropped_;  // one without a call may have been called
   Shown shown_;
   ModuleForest forest_;
   size_t columns_ = 0;
@@ -392,7 +399,7 @@ Table ModuleTable(const profile::PerfResult& result) {
 std::string ModuleText(const profile::PerfResult& result, const ModuleTextOptions& options) {
   if (!result.modules) return "modules: " + MissingText(result.modules.missing()) + "\n";
   const ModuleReport& report = *result.modules;
-  return Heading(result, Shown(report)) + Tree(report, options).Render() + Notes(report, options);
+  return Heading(result, Shown(report)) + Tree(result, options).Render() + Notes(report, options);
 }
 
 }  // namespace inferprobe::report

@@ -44,6 +44,14 @@ TEST(ModuleText, LooksAsItDid) {
                ModuleText(Sample("modules_on_device"), {.show_events = true}));
 }
 
+TEST(ModuleText, WhereCallsWereDroppedNoneIsSaidToBeNotCalled) {
+  PerfResult result = With("modules", [](ModuleReport& report) { report.rows.back().calls = 0; });
+  EXPECT_TRUE(Has(ModuleText(result, {}), "not called"));
+  result.losses.Add(profile::Loss::kRingDropped);
+  EXPECT_FALSE(Has(ModuleText(result, {}), "not called"));
+  EXPECT_TRUE(Has(ModuleText(result, {}), "not recorded"));
+}
+
 TEST(ModuleText, OneReasonIsOneLineThatNamesAFew) {
   const PerfResult result = With("modules", [](ModuleReport& report) {
     report.facts.not_covered.clear();
