@@ -1,6 +1,5 @@
 // The watch on modules, the recording and its results as Python sees them. What is chosen, when it
 // begins and how it is shown is decided in python/inferprobe/_profile.py.
-#include "base/atomic_file.h"
 #include "bind_profile.h"
 
 #include <nanobind/stl/optional.h>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "formats/result_json/result_json.h"
 #include "from_python.h"
 #include "module_events.h"

@@ -84,7 +84,7 @@ def _unique(path: str, taken: set[str]) -> str:
 
 def _children(module: Any, path: str) -> list[tuple[str, Any]]:
     """Names and modules. A name need not be text that a file can hold."""
-    children = getattr(module, "_modules", None)
+    children: Any = getattr(module, "_modules", None)
     if not hasattr(children, "items"):  # a scripted module's is no dict
         what = f"{path or 'the model'} is a {type(module).__name__}"
         raise Error(

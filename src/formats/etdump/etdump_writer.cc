@@ -334,9 +334,8 @@ Result<void> WriteEtdump(const Profile& profile, const std::string& path, base::
   if (!bytes) return tl::unexpected(bytes.error());
   if (losses != nullptr) {
     losses->Add(profile::Loss::kInvalidUtf8, encoder.repaired());
-    losses->Add(profile::Loss::kNotInFormat,
-                profile.slices.size() + profile.counters.size() + profile.allocations.size() -
-                    encoder.written());
+    losses->Add(profile::Loss::kNotInFormat, profile.slices.size() + profile.counters.size() +
+                                                 profile.allocations.size() - encoder.written());
   }
   for (size_t at = 0; at < bytes->size(); at += kPieceBytes) {
     INFERPROBE_RETURN_IF_ERROR(file->Write(bytes->substr(at, kPieceBytes)));
