@@ -136,7 +136,7 @@ def test_save_writes_the_json_and_refuses_to_overwrite(result: Result, tmp_path:
     assert json.loads(path.read_text()) == CONTENT
     with pytest.raises(Error) as missing:
         result.save(tmp_path / "no" / "r.json")
-    assert missing.value.code == "io"
+    assert missing.value.code == "not_found"
     assert list(tmp_path.iterdir()) == [path]
 
 

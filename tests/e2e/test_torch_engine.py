@@ -26,6 +26,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(autouse=True)
+def _python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker's Python is that of the tests, whatever is first in PATH."""
+    monkeypatch.setenv("INFERPROBE_PYTHON", sys.executable)
+
+
 @pytest.fixture
 def perf(run: Run, tmp_path: Path) -> Any:
     """The result of a measurement that goes well."""
