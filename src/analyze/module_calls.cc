@@ -66,8 +66,10 @@ class Forest {
     int32_t open = 0;
     int32_t runs = 0;
     for (uint32_t i = 0; i < size; ++i) {
-      counted_[i] = (open += steps[i]) > 0 ? 1 : 0;
-      if ((runs += run_steps[i]) > 0) continue;
+      open += steps[i];
+      runs += run_steps[i];
+      counted_[i] = open > 0 ? 1 : 0;
+      if (runs > 0) continue;
       const Stretch* around = StretchAround(stretches, profile_.slices[i]);
       if (around != nullptr) {
         counted_[i] = around->counts ? 1 : 0;
