@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "profile/clock_fit.h"
 #include "record/layout.h"
 
 namespace inferprobe::python {
@@ -13,11 +12,7 @@ using record::CellType;
 using record::PackInfo;
 
 std::optional<double> PublishOperators(const OperatorColumns& columns, record::ThreadRing* ring) {
-  std::vector<profile::ClockPair> pairs;
-  for (size_t i = 0; i + 2 < columns.pairs.size(); i += 3) {
-    pairs.push_back({columns.pairs[i], columns.pairs[i + 1], columns.pairs[i + 2]});
-  }
-  const std::optional<profile::ClockFit> clock = profile::ClockFit::Through(pairs);
+  const std::optional<profile::ClockFit> clock = columns.Clock();
   if (!clock) return std::nullopt;
   const auto time = [&](int64_t ns) { return static_cast<uint64_t>(clock->ToNs(ns)); };
   std::vector<uint32_t> names;

@@ -90,11 +90,7 @@ void CopyCalls(const Profile& from, const Window& window, const ProfileRequest& 
 std::optional<profile::Missing> AddOperators(const OperatorColumns& columns, const Window& window,
                                              Metric<double>* clock_error_ns,
                                              profile::OperatorImport* import, Profile* into) {
-  std::vector<profile::ClockPair> pairs;
-  for (size_t i = 0; i + 2 < columns.pairs.size(); i += 3) {
-    pairs.push_back({columns.pairs[i], columns.pairs[i + 1], columns.pairs[i + 2]});
-  }
-  const std::optional<profile::ClockFit> clock = profile::ClockFit::Through(pairs);
+  const std::optional<profile::ClockFit> clock = columns.Clock();
   if (!clock) {
     return profile::Missing{Status::kUnavailable,
                             "torch's clock and ours never agreed: profile again"};
@@ -150,6 +146,14 @@ std::string UtcText(int64_t unix_ns) {
 }
 
 }  // namespace
+
+std::optional<profile::ClockFit> OperatorColumns::Clock() const {
+  std::vector<profile::ClockPair> all;
+  for (size_t i = 0; i + 2 < pairs.size(); i += 3) {
+    all.push_back({pairs[i], pairs[i + 1], pairs[i + 2]});
+  }
+  return profile::ClockFit::Through(all);
+}
 
 Result<std::unique_ptr<ModuleRecording>> ModuleRecording::Start(uint32_t capacity) {
   RecorderOptions options;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,6 +46,9 @@ struct OperatorColumns {
   std::span<const int64_t> work_start_ns, work_end_ns;
   std::span<const uint32_t> work_name, work_stream, work_operator;
   std::span<const int64_t> pairs;  // before, after, torch's, and so on
+
+  // From torch's clock to ours; nullopt: they never agreed.
+  [[nodiscard]] std::optional<profile::ClockFit> Clock() const;
 };
 
 constexpr uint32_t kNotWatched = 0xFFFFFFFF;

@@ -15,8 +15,8 @@ import inferprobe
 import pytest
 import torch
 import torch.autograd.profiler as autograd_profiler
-from inferprobe import _profile
 from inferprobe import _torch_profiler as adapter
+from inferprobe._shared_recording import shared
 from profile_models import X, calls, operators, rows, small
 from torch import nn
 
@@ -24,9 +24,8 @@ from torch import nn
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
     yield
-    recording = _profile._recording
-    assert not recording._entered and not recording._waiting and not recording._to_end
-    assert recording._native is None and recording._operators is None and recording._users == 0
+    assert not shared._entered and not shared._waiting and not shared._to_end
+    assert shared._native is None and shared._operators is None and shared._users == 0
     assert adapter._running is None
     assert not autograd_profiler._is_profiler_enabled
 
@@ -185,7 +184,7 @@ def test_a_child_that_was_forked_while_another_thread_changes_the_recording() ->
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with _profile._recording._lock:
+        with shared._lock:
             held.set()
             over.wait()
 
@@ -283,3 +282,26 @@ def test_what_was_not_exchanged_says_nothing() -> None:
     with inferprobe.profile(model) as prof:
         model(torch.ones(2, 4))
     assert "while it was watched" not in str(prof)
+
+
+def test_one_that_is_left_in_the_midst_of_anothers_enter_ends_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when garbage collection ends a generator's block at that moment."""
+    model = small()
+    first, second = inferprobe.profile(model), inferprobe.profile(model)
+    first.__enter__()
+    choose = second._choose
+    over = []
+
+    def leave_the_first() -> Any:
+        first.__exit__(None, None, None)
+        over.append(first._state)
+        return choose()
+
+    monkeypatch.setattr(second, "_choose", leave_the_first)
+    with second:
+        assert first._state == "over"
+        model(X)
+    assert over == ["is running"]
+    assert calls(second)["0"] == 1

@@ -300,66 +300,6 @@ def test_transformer_fast_path_shows_what_runs_and_says_what_is_bypassed() -> No
     assert_adds_up(prof)
 
 
-def alexnet() -> nn.Module:
-    class AlexNet(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.features = nn.Sequential(
-                nn.Conv2d(3, 64, 11, 4, 2),
-                nn.ReLU(inplace=True),
-                nn.MaxPool2d(3, 2),
-                nn.Conv2d(64, 192, 5, padding=2),
-                nn.ReLU(inplace=True),
-                nn.MaxPool2d(3, 2),
-                nn.Conv2d(192, 384, 3, padding=1),
-                nn.ReLU(inplace=True),
-                nn.Conv2d(384, 256, 3, padding=1),
-                nn.ReLU(inplace=True),
-                nn.Conv2d(256, 256, 3, padding=1),
-                nn.ReLU(inplace=True),
-                nn.MaxPool2d(3, 2),
-            )
-            self.avgpool = nn.AdaptiveAvgPool2d((6, 6))
-            self.classifier = nn.Sequential(
-                nn.Dropout(),
-                nn.Linear(256 * 6 * 6, 4096),
-                nn.ReLU(inplace=True),
-                nn.Dropout(),
-                nn.Linear(4096, 4096),
-                nn.ReLU(inplace=True),
-                nn.Linear(4096, 1000),
-            )
-
-        def forward(self, x: Any) -> Any:
-            return self.classifier(torch.flatten(self.avgpool(self.features(x)), 1))
-
-    return AlexNet()
-
-
-EXPECTED = {
-    "Conv2d": {"aten::conv2d", "aten::convolution", "aten::_convolution"},
-    "ReLU": {"aten::relu_"},
-    "MaxPool2d": {"aten::max_pool2d"},
-    "AdaptiveAvgPool2d": {"aten::adaptive_avg_pool2d"},
-    "Dropout": {"aten::dropout"},
-    "Linear": {"aten::linear", "aten::addmm"},
-    "Sequential": set(),
-    "AlexNet": {"aten::flatten"},
-}
-
-
-def test_alexnet_shows_each_layers_operators() -> None:
-    model = alexnet()  # in training mode: dropout is an operator
-    with inferprobe.profile(model) as prof:
-        model(torch.rand(1, 3, 224, 224))
-    found = rows(prof)
-    assert len(found) == 24
-    for row in found.values():
-        assert EXPECTED[row["class"]] <= operators(row), row["path"]
-        assert row["calls"] == 1
-    assert_adds_up(prof)
-
-
 class RandomTree(nn.Module):
     """Calls some children, some of them twice, with `steps` of its own before, between, behind."""
 

@@ -24,6 +24,17 @@ bool OwnsAllocations(Category category) {
   return category == Category::kModuleCall || category == Category::kOperator;
 }
 
+template <typename Event>
+Slice SliceOf(const Event& event, uint32_t track, Category category) {
+  Slice slice;
+  slice.start_ns = event.start_ns;
+  slice.dur_ns = event.end_ns - event.start_ns;
+  slice.name = event.name;
+  slice.track = static_cast<uint16_t>(track);
+  slice.category = category;
+  return slice;
+}
+
 }  // namespace
 
 bool OperatorImport::IsTimed(int64_t start_ns, int64_t end_ns) {
@@ -152,12 +163,7 @@ std::vector<OperatorImport::Item> OperatorImport::AddOperatorSlices() {
       profile_->losses.Add(Loss::kTooLarge);
       continue;
     }
-    Slice slice;
-    slice.start_ns = event.start_ns;
-    slice.dur_ns = event.end_ns - event.start_ns;
-    slice.name = event.name;
-    slice.track = static_cast<uint16_t>(last_track_[thread]);
-    slice.category = Category::kOperator;
+    const Slice slice = SliceOf(event, last_track_[thread], Category::kOperator);
     slice_of_operator_[i] = static_cast<uint32_t>(profile_->slices.size());
     items.push_back({thread, slice_of_operator_[i]});
     profile_->slices.push_back(slice);
@@ -234,12 +240,7 @@ void OperatorImport::AddDeviceSlices() {
       profile_->losses.Add(Loss::kTooLarge);
       continue;
     }
-    Slice slice;
-    slice.start_ns = event.start_ns;
-    slice.dur_ns = event.end_ns - event.start_ns;
-    slice.name = event.name;
-    slice.track = static_cast<uint16_t>(track);
-    slice.category = Category::kDeviceWork;
+    Slice slice = SliceOf(event, track, Category::kDeviceWork);
     const size_t number = event.operator_number;
     if (number != 0 && number <= slice_of_operator_.size()) {
       slice.parent = slice_of_operator_[number - 1];
