@@ -156,8 +156,7 @@ class Report {
       : profile_(profile),
         facts_(facts),
         found_(found),
-        dropped_(profile.losses.Get(profile::Loss::kRingDropped) != 0 ||
-                 profile.losses.Get(profile::Loss::kNoRing) != 0),
+        dropped_(profile.losses.AnyEventDropped()),
         walk_(found.calls, facts.tree.size()) {}
 
   ModuleReport Make() {

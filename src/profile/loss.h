@@ -145,6 +145,10 @@ class LossCounts {
   }
   [[nodiscard]] uint64_t Get(Loss loss) const { return counts_[static_cast<size_t>(loss)]; }
   [[nodiscard]] bool AnyDataLoss() const;
+  // Of this process's recorder: what was not recorded may have happened.
+  [[nodiscard]] bool AnyEventDropped() const {
+    return Get(Loss::kRingDropped) != 0 || Get(Loss::kNoRing) != 0;
+  }
   void Merge(const LossCounts& other);
 
  private:

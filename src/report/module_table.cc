@@ -80,8 +80,7 @@ class Tree {
   Tree(const profile::PerfResult& result, const ModuleTextOptions& options)
       : report_(*result.modules),
         options_(options),
-        calls_dropped_(result.losses.Get(profile::Loss::kRingDropped) != 0 ||
-                       result.losses.Get(profile::Loss::kNoRing) != 0),
+        calls_dropped_(result.losses.AnyEventDropped()),
         shown_(report_),
         forest_(report_.rows) {}
 

@@ -115,5 +115,28 @@ TEST(PerfText, KindsDoNotShareATable) {
   EXPECT_EQ(text.substr(host, engine - host).find("Convolution"), std::string::npos);
 }
 
+TEST(PerfText, ARatioWithoutAnIntervalIsNotPrinted) {
+  profile::PerfResult result = Sample("typical");
+  const profile::Missing few{profile::Status::kTooFewSamples, "needs 6, has 3"};
+  result.perturbation.ratio = 12.0;
+  result.perturbation.interval = few;
+  result.perturbation.null_ratio = 0.01;
+  result.perturbation.null_interval = few;
+  const std::string text = PerfText(result, {});
+  EXPECT_NE(text.find("costs n/a (too few samples: needs 6, has 3) of a run"), std::string::npos);
+  EXPECT_EQ(text.find("1100"), std::string::npos);
+  EXPECT_EQ(text.find("-99"), std::string::npos);
+}
+
+TEST(PerfText, WhatKnowsNoDelegatesAndInstructionsHasNone) {
+  profile::PerfResult result = Sample("typical");
+  result.model.delegates.clear();
+  result.model.instructions = {profile::Status::kUnsupported, "no program of instructions"};
+  const std::string text = PerfText(result, {});
+  const std::string model = text.substr(text.find("model "), text.find("machine ") - 6);
+  EXPECT_EQ(model.find("delegate"), std::string::npos) << model;
+  EXPECT_EQ(model.find("instruction"), std::string::npos) << model;
+}
+
 }  // namespace
 }  // namespace inferprobe::report
