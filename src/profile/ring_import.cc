@@ -458,6 +458,8 @@ Result<Recording> ReadMappedBytes(std::string_view bytes, const std::string& nam
   RingImporter importer(&recording.profile, 0);
   importer.Attach(*std::move(reader));
   importer.Drain();
+  // A module is a place in its model's tree, and a file of rings holds no model. Names stay.
+  for (SliceArgs& args : recording.profile.args) args.module = kNone;
   return recording;
 }
 

@@ -98,6 +98,19 @@ TEST_F(RingOperators, CallsOfModules) {
   EXPECT_EQ(profile_.args[Named("root").args].module, 0U);
 }
 
+// It holds no tree in which their numbers would be places.
+TEST_F(RingOperators, CallsOfModulesInAFileAreOfNone) {
+  PutTicks(CellType::kModuleCall, "conv", 10, 20, 2, 1, 1 | record::kModuleRaised);
+  const Result<Recording> read = ReadMappedBytes(
+      {static_cast<const char*>(recorder_.memory()), recorder_.memory_bytes()}, "killed.ring");
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->profile.slices.size(), 1U);
+  const Slice& call = read->profile.slices[0];
+  EXPECT_EQ(read->profile.Name(call), "conv");
+  EXPECT_EQ(read->profile.args[call.args].module, kNone);
+  EXPECT_TRUE(read->profile.args[call.args].raised);
+}
+
 TEST_F(RingOperators, AreOfTheRunBehindThem) {
   for (const int64_t at : {0, 1000}) {
     const std::string run = at == 0 ? "first" : "second";

@@ -10,7 +10,6 @@
 #include "engines/executorch/wrapped_backend.h"
 #include "inferprobe/executorch_delegate.h"
 #include "inferprobe/region.h"
-#include "regions/current_work.h"
 
 extern "C" void pthreadpool_parallelize_1d();  // NOLINT(readability-identifier-naming): its own
 
@@ -18,7 +17,6 @@ namespace inferprobe::executorch_engine {
 namespace {
 
 using base::Allocations;
-using regions::t_work;
 
 namespace et = ::executorch::runtime;
 
