@@ -2,16 +2,18 @@
 
 Prints a line of JSON for each model and way. One thread; the ways take turns in random order, each
 turn a fresh profile over some runs of the model, and each ratio is of one round. Entering and
-leaving a profile is in no figure: only the runs inside are. Two plain turns in each round say how
-far a ratio can be trusted.
+leaving a profile is in no figure: only the runs inside are. The first run inside finds the caches
+cold that entering left, whatever is watched then (inferprobe.profile of another model does the
+same): it is a figure of its own. Two plain turns in each round say how far a ratio can be trusted.
 
-    python bench/modules_bench.py --rounds 60
+    python bench/modules_bench.py --rounds 200
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import importlib.util
 import json
 import os
@@ -27,7 +29,7 @@ import inferprobe
 import torch
 from torch import nn
 
-RUNS = 20  # of the model in a turn
+RUNS = 40  # of the model in a turn, after the first
 
 
 class Encoder(nn.Module):
@@ -119,15 +121,23 @@ WAYS: dict[str, Way] = {
 SLOW = {"torchprof": torchprof} if importlib.util.find_spec("torchprof") else {}
 
 
-def turn(model: nn.Module, x: torch.Tensor, way: Way, runs: int) -> tuple[float, object]:
-    """Seconds of a run, and the profile."""
+@dataclasses.dataclass
+class Turn:
+    first_s: float  # of the first run inside
+    run_s: float  # of a run after it
+    profile: object
+
+
+def turn(model: nn.Module, x: torch.Tensor, way: Way, runs: int) -> Turn:
     model(x)  # finds colder caches in every way
     with way(model) as profile:
         start = time.perf_counter_ns()
+        model(x)
+        first = time.perf_counter_ns()
         for _ in range(runs):
             model(x)
         end = time.perf_counter_ns()
-    return (end - start) / 1e9 / runs, profile
+    return Turn((first - start) / 1e9, (end - first) / 1e9 / runs, profile)
 
 
 def quartiles(values: list[float]) -> tuple[float, float, float]:
@@ -140,37 +150,39 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
 def measure(name: str, model: nn.Module, x: torch.Tensor, rounds: int, seed: int) -> None:
     order = random.Random(seed)
     calls = sum(1 for _ in model.modules())
-    kept: list[dict[str, float]] = []  # seconds of a run by way, of each round
+    kept: list[dict[str, Turn]] = []  # by way, of each round
     reported: list[float] = []
     for index in range(rounds + 1):
         # A slow way a few times: its turn takes longer than all others together.
         ways = [*WAYS.items(), *(SLOW.items() if index % 10 == 1 else ())]
         order.shuffle(ways)
-        seconds: dict[str, float] = {}
-        total_s = 0.0
-        for way, make in ways:
-            seconds[way], profile = turn(model, x, make, 2 if way in SLOW else RUNS)
-            if way == "modules" and isinstance(profile, inferprobe.ModuleProfile):
-                total_s = profile.modules[0].total_cpu_ns.value / 1e9 / RUNS
-        if index > 0:  # the first round finds everything cold
-            kept.append(seconds)
-            reported.append(total_s / seconds["plain"])
-    plain = statistics.median(seconds["plain"] for seconds in kept)
+        turns = {way: turn(model, x, make, 2 if way in SLOW else RUNS) for way, make in ways}
+        if index == 0:  # the first round finds everything cold
+            continue
+        kept.append(turns)
+        profile = turns["modules"].profile
+        assert isinstance(profile, inferprobe.ModuleProfile)
+        total_s = profile.modules[0].total_cpu_ns.value / 1e9 / (1 + RUNS)
+        reported.append(total_s / turns["plain"].run_s)
+    plain = statistics.median(turns["plain"].run_s for turns in kept)
     for way in [*WAYS, *SLOW]:
-        of_way = [seconds for seconds in kept if way in seconds]
-        low, middle, high = quartiles([one[way] / one["plain"] for one in of_way])
+        of_way = [turns for turns in kept if way in turns]
+        low, middle, high = quartiles([one[way].run_s / one["plain"].run_s for one in of_way])
         line = {
             "model": name,
             "way": way,
             "rounds": len(of_way),
-            "median_us": statistics.median(one[way] for one in of_way) * 1e6,
+            "median_us": statistics.median(one[way].run_s for one in of_way) * 1e6,
             "x": middle,
             "x_low": low,
             "x_high": high,
             "us_a_call": (middle - 1) * plain * 1e6 / calls,
+            "first_x": statistics.median(one[way].first_s / one["plain"].first_s for one in of_way),
         }
         if way == "ops":
-            low, middle, high = quartiles([one[way] / one["torch.profiler"] for one in of_way])
+            low, middle, high = quartiles(
+                [one[way].run_s / one["torch.profiler"].run_s for one in of_way]
+            )
             line |= {"against_torch": middle, "against_low": low, "against_high": high}
         if way == "modules":
             line["reported"] = statistics.median(reported)
@@ -179,7 +191,7 @@ def measure(name: str, model: nn.Module, x: torch.Tensor, rounds: int, seed: int
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     os.environ["KINETO_LOG_LEVEL"] = "9"  # else two lines on stderr for each profiler
