@@ -101,7 +101,9 @@ std::optional<ClockFit> ClockFit::Through(std::span<const ClockPair> pairs) {
     least = LastAllowed(windows, allowed, -kMostDrift);
     most = LastAllowed(windows, allowed, kMostDrift);
   }
-  const double drift = least + (most - least) / 2;
+  // None where that is allowed: over a short time nothing but the pairs' widths tells of one, and a
+  // duration stays as it was said.
+  const double drift = least <= 0 && most >= 0 ? 0 : least + (most - least) / 2;
   const Gap gap = GapOf(windows, drift);
   if (gap.width() < 0) return std::nullopt;
   const double offset = gap.low + gap.width() / 2;

@@ -20,8 +20,9 @@ struct ClockPair {
 
 class ClockFit {
  public:
-  // The line in the middle of all that the pairs allow. A wide pair, whose thread had to wait,
-  // allows more and moves nothing. nullopt: there is no pair, or no line that all of them allow.
+  // Without a drift if the pairs allow that, so that durations stay as they were said; else in the
+  // middle of what they allow. A wide pair, whose thread had to wait, allows more and moves
+  // nothing. nullopt: there is no pair, or no line that all of them allow.
   static std::optional<ClockFit> Through(std::span<const ClockPair> pairs);
 
   [[nodiscard]] int64_t ToNs(int64_t other_ns) const;  // monotone

@@ -45,6 +45,36 @@ TEST(ClockFit, AWidePairMovesNothing) {
   EXPECT_LT(with->error_ns(), 22);
 }
 
+// A kernel on a device ran as long as the device says, also long after the last pair.
+TEST(ClockFit, DurationsStayWhereNoDriftIsSeen) {
+  std::mt19937_64 random(7);
+  std::vector<ClockPair> pairs;
+  for (int64_t at = 0; at < 20; ++at) {
+    const int64_t other = at < 10 ? at * 1000 : 1'000'000 + at * 1000;
+    const auto before = static_cast<int64_t>(random() % 300);
+    pairs.push_back({other - before, other + 300 - before, kUnix + other});
+  }
+  const auto fit = ClockFit::Through(pairs);
+  ASSERT_TRUE(fit);
+  for (const int64_t start : {int64_t{0}, int64_t{500'123}, int64_t{6'000'000'001}}) {
+    for (const int64_t took : {1, 1000, 123'456'789}) {
+      EXPECT_EQ(fit->ToNs(kUnix + start + took) - fit->ToNs(kUnix + start), took) << start;
+    }
+  }
+}
+
+TEST(ClockFit, ADriftThatIsSeenIsKept) {
+  std::vector<ClockPair> pairs;
+  for (int64_t at = 0; at < 20; ++at) {
+    const int64_t ns = at * 50'000'000;
+    pairs.push_back({ns - 50, ns + 50, kUnix + ns - ns / 10'000});
+  }
+  const auto fit = ClockFit::Through(pairs);
+  ASSERT_TRUE(fit);
+  EXPECT_NEAR(static_cast<double>(fit->ToNs(kUnix + 1'000'000'000) - fit->ToNs(kUnix)),
+              1'000'100'010, 200);
+}
+
 struct RefusedCase {
   std::string name;
   std::vector<ClockPair> pairs;
